@@ -1,0 +1,148 @@
+"""What a method returns: the ranking, how the fit ended, and what was learned about the annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Floats, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a fit ended. Methods with a closed form take no steps and have no objective."""
+
+    steps: int = 0
+    converged: bool = True
+    objective: float | None = None  # log-posterior (or whatever the method maximises) at the end
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """The ranking behind the judgments of a study, and how far to trust it and its annotators.
+
+    `ranking` and `annotators` are data frames of the kind the judgments came in; the arrays beside them are in the order of the
+    vocabulary's entries.
+    """
+
+    vocabulary: Vocabulary
+    method: str
+    score: Floats  # per entry, higher is better; NaN where the method has nothing to go by
+    annotator_columns: Mapping[str, NDArray[Any]]  # "annotator", "judgments", "quality", then what the method adds
+    fit: Fit = Fit()
+    low: Floats | None = None
+    high: Floats | None = None
+    difficulty: Floats | None = None
+    component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
+    notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
+
+    @cached_property
+    def rank(self) -> NDArray[np.int32]:
+        """Rank of each entry within its task, 1 for the best; equal scores share the better rank; 0 for unscored entries."""
+        return rank_within(self.score, self.vocabulary.entry_task)
+
+    @cached_property
+    def ranking(self) -> Any:
+        """A data frame with the columns task, item, rank, score, low, high; best first within each task."""
+        words = self.vocabulary
+        unranked_last = np.where(self.rank == 0, np.iinfo(np.int32).max, self.rank)
+        order = np.lexsort((unranked_last, words.entry_task))
+        nothing = np.full(words.n_entries, np.nan)
+        columns = {
+            "task": words.tasks[words.entry_task],
+            "item": words.items[words.entry_item],
+            "rank": self.rank,
+            "score": self.score,
+            "low": nothing if self.low is None else self.low,
+            "high": nothing if self.high is None else self.high,
+        }
+        if self.difficulty is not None:
+            columns["difficulty"] = self.difficulty
+        frame = _frame({name: values[order] for name, values in columns.items()}, words.frame)
+        unranked = nw.col("rank") == 0
+        return frame.with_columns(nw.when(~unranked).then(nw.col("rank")).alias("rank")).to_native()
+
+    @cached_property
+    def annotators(self) -> Any:
+        """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
+        return _frame(self.annotator_columns, self.vocabulary.frame).to_native()
+
+    @property
+    def disconnected(self) -> dict[Any, int]:
+        """The tasks whose comparisons fall apart, with the number of parts that were never compared with each other."""
+        if self.component is None:
+            return {}
+        tasks, parts = parts_per_task(self.vocabulary, self.component)
+        return dict(zip(self.vocabulary.tasks[tasks], parts.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        words = self.vocabulary
+        end = "converged" if self.fit.converged else "NOT converged"
+        lines = [
+            f"Consensus by {self.method}: {words.n_entries:,} entries in {len(words.tasks):,} tasks, "
+            f"{len(words.annotators):,} annotators; {end} in {self.fit.steps} steps",
+            str(nw.from_native(self.ranking).head(10).to_native()),
+            *(f"note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+
+def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Competition ranks (1, 2, 2, 4) within each group, the highest score first; 0 where the score is NaN.
+
+    Scores that agree to ten digits of the study's largest are equal: what is left is the noise of floating point.
+
+    >>> rank_within(np.array([0.5, 2.0, 0.5, np.nan, 7.0]), np.array([0, 0, 0, 0, 1], dtype=np.int32)).tolist()
+    [2, 1, 2, 0, 1]
+    """
+    rank = np.zeros(len(score), dtype=np.int32)
+    scored = np.flatnonzero(~np.isnan(score))
+    if not len(scored):
+        return rank
+    scale = np.abs(score[scored]).max() or 1.0
+    rounded, group = np.round(score[scored] / scale, 10), group[scored]
+    order = np.lexsort((-rounded, group))
+    rounded, group = rounded[order], group[order]
+    place = np.arange(len(order))
+    new_group = np.r_[True, group[1:] != group[:-1]]
+    new_score = new_group | np.r_[True, rounded[1:] != rounded[:-1]]
+    first_of_group = np.maximum.accumulate(np.where(new_group, place, 0))
+    first_of_score = np.maximum.accumulate(np.where(new_score, place, 0))
+    rank[scored[order]] = first_of_score - first_of_group + 1
+    return rank
+
+
+def parts_per_task(words: Vocabulary, component: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The tasks in more than one part, and in how many."""
+    firsts = np.unique(component, return_index=True)[1]  # a component lies within one task
+    parts = np.bincount(words.entry_task[firsts], minlength=len(words.tasks))
+    return np.flatnonzero(parts > 1), parts[parts > 1]
+
+
+def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
+    """A plain word for each annotator: `quality` is the chance to be right about a pair, `evidence` how many pairs tell so.
+
+    Two standard errors above a coin toss is informative (weak below 0.65), two below is reversed; in between is random
+    when there is enough evidence to have seen otherwise, and unclear when there is not.
+    """
+    surprise = (quality - 0.5) * 2 * np.sqrt(evidence)
+    words = np.where(evidence >= 30, "random", "unclear").astype(object)
+    words[surprise >= 2] = "informative"
+    words[(surprise >= 2) & (quality < 0.65)] = "weak"
+    words[surprise <= -2] = "reversed"
+    words[np.isnan(quality)] = "unclear"
+    return words
+
+
+def _frame(columns: Mapping[str, NDArray[Any]], backend: str) -> nw.DataFrame[Any]:
+    """A data frame of the wanted kind, with missing numbers as that kind writes them."""
+    data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    frame = nw.from_dict(data, backend=backend)
+    floats = [name for name, values in columns.items() if values.dtype.kind == "f"]
+    return frame.with_columns(nw.col(*floats).fill_nan(None)) if floats else frame

@@ -1,0 +1,162 @@
+"""From the scores of a method to its Consensus: a verdict on every annotator, and what the data cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus, Fit, parts_per_task, verdicts
+from crowdrank.convert import as_rankings
+from crowdrank.numerics.agreement import concordance
+from crowdrank.numerics.graph import components
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, Pairs, Vocabulary
+
+NAMES_SHOWN = 5
+
+
+def require(method: str, judgments: Judgments, takes: Sequence[Kind]) -> tuple[str, ...]:
+    """Refuse a study with nothing the method can use; what to say about judgments it leaves aside."""
+    if judgments.kinds and not set(judgments.kinds) & set(takes):
+        raise JudgmentError(f"{method} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
+    unused = [kind for kind in judgments.kinds if kind not in takes]
+    return tuple(f"{method} takes {' and '.join(takes)} only: {len(getattr(judgments, kind)):,} {kind} left aside" for kind in unused)
+
+
+def wrap(
+    method: str,
+    judgments: Judgments,
+    score: Floats,
+    *,
+    fit: Fit = Fit(),
+    annotators: dict[str, NDArray[Any]] | None = None,
+    compared: Pairs | None = None,
+    notes: Iterable[str] = (),
+) -> Consensus:
+    """The consensus of a method, with everything worth knowing about it.
+
+    `annotators` are the columns the method learned; without them, quality is the agreement with the scores. `compared` are the
+    pairs that alone tie the scores of a task to each other.
+    """
+    words = judgments.vocabulary
+    component = None if compared is None else components(words.n_entries, compared.left, compared.right)
+    if annotators is None:
+        annotators = annotator_columns(judgments, *agreement(judgments, score))
+    return Consensus(
+        vocabulary=words,
+        method=method,
+        score=score,
+        annotator_columns=annotators,
+        fit=fit,
+        component=component,
+        notes=(
+            *judgments.notes,
+            *notes,
+            *_not_converged(fit),
+            *_not_scored(score),
+            *(() if component is None else _disconnected(words, component)),
+            *_one_sided(judgments),
+        ),
+    )
+
+
+def annotator_columns(
+    judgments: Judgments, quality: Floats, evidence: Floats, annotator: Codes | None = None, task: Codes | None = None
+) -> dict[str, NDArray[Any]]:
+    """How many judgments each annotator gave, how good they are, and the verdict.
+
+    One row per annotator; or, given `annotator` and `task` of each row (ascending), one per annotator and task.
+    """
+    words = judgments.vocabulary
+    by_annotator, by_task = judgments.annotator_and_task()
+    if annotator is None:
+        annotator = np.arange(len(words.annotators), dtype=np.int32)
+    if task is None:
+        count = np.bincount(by_annotator, minlength=len(words.annotators))
+    else:
+        count = np.unique(np.stack([by_annotator, by_task]), axis=1, return_counts=True)[1]
+    verdict = verdicts(quality, evidence)
+    verdict[np.isin(annotator, [code for code, _ in _one_sided_annotators(judgments)])] = "one-sided"
+    columns = {"annotator": words.annotators[annotator], "judgments": count, "quality": quality, "verdict": verdict}
+    return columns if task is None else {**columns, "task": words.tasks[task]}
+
+
+def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
+    """Per annotator: the share of their preferences that the scores share, and the number of preferences.
+
+    Ties they gave are no preferences; ties of the scores count half.
+    """
+    n = len(judgments.vocabulary.annotators)
+    pairs, lists = judgments.pairs, as_rankings(judgments)
+    in_pairs = pairs.outcome != TIE
+    with np.errstate(invalid="ignore"):
+        same = np.sign(score[pairs.left] - score[pairs.right]) * pairs.outcome
+    total = np.bincount(pairs.annotator, in_pairs & ~np.isnan(same), n)
+    agree = np.bincount(pairs.annotator, np.where(in_pairs & ~np.isnan(same), (same + 1) / 2, 0.0), n)
+    if len(lists):
+        list_pairs, list_agree = concordance(lists.list_starts, lists.position, score[lists.entry])
+        total += np.bincount(lists.list_annotator, list_pairs, n)
+        agree += np.bincount(lists.list_annotator, list_agree, n)
+    with np.errstate(invalid="ignore"):
+        return agree / total, total
+
+
+def _not_converged(fit: Fit) -> list[str]:
+    if fit.converged:
+        return []
+    return [f"not converged after {fit.steps} steps: scores may still move; raise max_iter or the prior"]
+
+
+def _not_scored(score: Floats) -> list[str]:
+    count = int(np.isnan(score).sum())
+    return [f"{count:,} entries have no judgments this method can use: not ranked"] if count else []
+
+
+def _disconnected(words: Vocabulary, component: NDArray[np.int32]) -> list[str]:
+    """Say which tasks fall into parts that were never compared with each other."""
+    tasks, parts = parts_per_task(words, component)
+    if not len(tasks):
+        return []
+    named = [f"{words.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
+    return [
+        f"comparisons do not connect in {len(tasks):,} of {len(words.tasks):,} tasks: {_some(named)}; "
+        "how items of different parts stand to each other is unknown, their order is the prior's"
+    ]
+
+
+def _one_sided(judgments: Judgments) -> list[str]:
+    told = [f"{judgments.vocabulary.annotators[code]} ({habit})" for code, habit in _one_sided_annotators(judgments)]
+    if not told:
+        return []
+    return [f"one-sided votes of {len(told):,} annotator{'s' * (len(told) > 1)}: {_some(told)}"]
+
+
+def _one_sided_annotators(judgments: Judgments) -> list[tuple[int, str]]:
+    """Annotators who always gave the same answer, too often for chance, and which."""
+    n = len(judgments.vocabulary.annotators)
+    # Among n annotators who toss a coin, one in sixteen such studies has anybody answer this often the same way.
+    too_often = 5 + np.log2(max(n, 1))
+    pairs, grades = judgments.pairs, judgments.grades
+    votes = np.bincount(pairs.annotator, minlength=n)
+    told = []
+    for outcome, habit in ((LEFT, "always left"), (RIGHT, "always right"), (TIE, "always tie")):
+        same = np.bincount(pairs.annotator[pairs.outcome == outcome], minlength=n)
+        told += [(int(code), f"{habit}, {votes[code]:,} votes") for code in np.flatnonzero((votes == same) & (votes >= too_often))]
+    if len(grades):
+        lowest, highest = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(lowest, grades.annotator, grades.grade)
+        np.maximum.at(highest, grades.annotator, grades.grade)
+        count = np.bincount(grades.annotator, minlength=n)
+        varied = grades.grade.min() < grades.grade.max()
+        told += [
+            (int(code), f"always grade {lowest[code]:g}, {count[code]:,} items")
+            for code in np.flatnonzero((lowest == highest) & (count >= too_often) & varied)
+        ]
+    return told
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,40 @@
+"""Which entries hang together: connected components by union-find."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Codes
+
+
+def components(n_nodes: int, one: Codes, other: Codes) -> NDArray[np.int32]:
+    """The component of each node, numbered in the order of their first nodes; edge `e` joins `one[e]` and `other[e]`.
+
+    >>> components(5, np.array([0, 3], dtype=np.int32), np.array([2, 4], dtype=np.int32)).tolist()
+    [0, 1, 0, 2, 2]
+    """
+    roots = _roots(n_nodes, one, other)
+    return np.unique(roots, return_inverse=True)[1].astype(np.int32)
+
+
+@nb.njit(cache=True, nogil=True)
+def _roots(n_nodes, one, other):
+    parent = np.arange(n_nodes)
+    for edge in range(len(one)):
+        a, b = one[edge], other[edge]
+        while parent[a] != a:
+            parent[a] = parent[parent[a]]
+            a = parent[a]
+        while parent[b] != b:
+            parent[b] = parent[parent[b]]
+            b = parent[b]
+        # The smaller node stays the root: the numbering does not depend on the order of the edges.
+        if a < b:
+            parent[b] = a
+        else:
+            parent[a] = b
+    for node in range(n_nodes):
+        parent[node] = parent[parent[node]]
+    return parent

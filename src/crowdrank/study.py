@@ -1,0 +1,175 @@
+"""What a study is made of: the vocabulary, the judgments over it, and gold.
+
+Strings become integer codes once, at the door (`crowdrank.formats`). Everything here is NumPy arrays of codes; an *entry* is an
+item within a task, and the entries of a task are contiguous.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.object_]
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+LEFT, TIE, RIGHT = 1, 0, -1  # outcomes of a pair
+
+
+class JudgmentError(ValueError):
+    """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """The tasks, items and annotators of a study by name, and its entries by code."""
+
+    tasks: Ids
+    items: Ids
+    annotators: Ids
+    entry_task: Codes  # ascending: the entries of a task are contiguous
+    entry_item: Codes  # ascending within a task
+    frame: str = "polars"  # the kind of data frame results come out as
+
+    @property
+    def n_entries(self) -> int:
+        return len(self.entry_task)
+
+    @property
+    def task_starts(self) -> NDArray[np.int64]:
+        """Entries of task `t` are `task_starts[t]:task_starts[t + 1]`."""
+        return np.searchsorted(self.entry_task, np.arange(len(self.tasks) + 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grades:
+    """Annotator `annotator[r]` gave entry `entry[r]` the grade `grade[r]`."""
+
+    annotator: Codes
+    entry: Codes
+    grade: Floats
+
+    def __len__(self) -> int:
+        return len(self.annotator)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Annotator `annotator[r]` was shown entries `left[r]` and `right[r]` and answered `outcome[r]`."""
+
+    annotator: Codes
+    left: Codes
+    right: Codes
+    outcome: NDArray[np.int8]  # LEFT, RIGHT or TIE
+
+    def __len__(self) -> int:
+        return len(self.annotator)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rankings:
+    """Lists of entries, best first. The rows of a list are contiguous and ascend by position; equal positions are ties."""
+
+    list_annotator: Codes
+    list_task: Codes
+    unlisted_below: NDArray[np.bool_]  # per list: does it put the task's other items below all of its own?
+    row_list: Codes
+    entry: Codes
+    position: Floats
+
+    def __len__(self) -> int:
+        return len(self.row_list)
+
+    @property
+    def list_starts(self) -> NDArray[np.int64]:
+        """Rows of list `l` are `list_starts[l]:list_starts[l + 1]`."""
+        return np.searchsorted(self.row_list, np.arange(len(self.list_annotator) + 1))
+
+
+Kind = Literal["grades", "pairs", "rankings"]
+KINDS: tuple[Kind, ...] = ("grades", "pairs", "rankings")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgments:
+    """All judgments of a study: grades, pairs and rankings, any of them empty, over one vocabulary."""
+
+    vocabulary: Vocabulary
+    grades: Grades
+    pairs: Pairs
+    rankings: Rankings
+    notes: tuple[str, ...] = ()  # what the reader has to say about the data
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of judgment this study holds."""
+        return tuple(kind for kind in KINDS if len(getattr(self, kind)))
+
+    def annotator_and_task(self) -> tuple[Codes, Codes]:
+        """Who gave each judgment, and on which task; a row of a ranking counts as one."""
+        entry_task, lists = self.vocabulary.entry_task, self.rankings
+        return (
+            np.concatenate([self.grades.annotator, self.pairs.annotator, lists.list_annotator[lists.row_list]]),
+            np.concatenate([entry_task[self.grades.entry], entry_task[self.pairs.left], lists.list_task[lists.row_list]]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.grades) + len(self.pairs) + len(self.rankings)
+
+    def __repr__(self) -> str:
+        words = self.vocabulary
+        rows = ", ".join(f"{len(getattr(self, kind)):,} {kind}" for kind in self.kinds) or "empty"
+        sizes = f"{len(words.tasks):,} tasks, {len(words.items):,} items, {len(words.annotators):,} annotators"
+        return f"Judgments({rows}; {sizes})"
+
+
+GoldKind = Literal["grade", "score", "rank"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gold:
+    """What is known to be true of some entries: `value[e]`, higher is better (ranks are stored negated)."""
+
+    vocabulary: Vocabulary
+    value: Floats
+    kind: GoldKind
+
+    def align(self, vocabulary: Vocabulary) -> Floats:
+        """The gold value of each entry of another vocabulary, NaN where there is none. Ids match by their text."""
+        keys = _entry_keys(vocabulary, self.vocabulary)
+        own = self.vocabulary.entry_task.astype(np.int64) * len(self.vocabulary.items) + self.vocabulary.entry_item
+        found = np.searchsorted(own, keys)
+        found[found == len(own)] = 0
+        hit = (keys >= 0) & (own[found] == keys) if len(own) else np.zeros(len(keys), bool)
+        return np.where(hit, self.value[found] if len(own) else np.nan, np.nan)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"Gold({len(self.value):,} {self.kind}s over {len(self.vocabulary.tasks):,} tasks)"
+
+
+def _entry_keys(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
+    """Each entry of one vocabulary as `task * items + item` in the codes of another; -1 where it has no such name."""
+    task = recode(of.tasks, into.tasks)[of.entry_task]
+    item = recode(of.items, into.items)[of.entry_item]
+    return np.where((task < 0) | (item < 0), -1, task * len(into.items) + item)
+
+
+def recode(names: Ids, into: Ids) -> NDArray[np.int64]:
+    """The code of each name in another list of names, -1 where it has none. Names match by their text (7 is '7')."""
+    if len(names) == len(into) and bool(np.all(names == into)):
+        return np.arange(len(names))
+    code = {str(name): i for i, name in enumerate(into)}
+    return np.fromiter((code.get(str(name), -1) for name in names), np.int64, len(names))
+
+
+def ids(values: Any) -> Ids:
+    """A list of names as an array of objects, whatever they are (an array of tuples stays one-dimensional)."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = list(values)
+    return array
