@@ -19,7 +19,7 @@ _HOME = {
     "Judgments": "study",
     "METHODS": "methods",
     "Mean": "methods.mean",
-    "SettingError": "methods.settings",
+    "SettingError": "settings",
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.evaluate",
     "fit": "methods",
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.mean import Mean as Mean
-    from crowdrank.methods.settings import SettingError as SettingError
+    from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError
     from crowdrank.study import Judgments as Judgments

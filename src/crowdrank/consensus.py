@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats, Vocabulary
+from crowdrank.study import Floats, Frame, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ class Consensus:
     def __repr__(self) -> str:
         words = self.vocabulary
         end = "converged" if self.fit.converged else "NOT converged"
+        size = f"{words.n_entries:,} entries in {len(words.tasks):,} tasks, {len(words.annotators):,} annotators"
         lines = [
-            f"Consensus by {self.method}: {words.n_entries:,} entries in {len(words.tasks):,} tasks, "
-            f"{len(words.annotators):,} annotators; {end} in {self.fit.steps} steps",
+            f"Consensus by {self.method}: {size}; {end} in {self.fit.steps} steps",
             str(nw.from_native(self.ranking).head(10).to_native()),
             *(f"note: {note}" for note in self.notes),
         ]
@@ -106,12 +106,13 @@ def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
     if not len(scored):
         return rank
     scale = np.abs(score[scored]).max() or 1.0
-    rounded, group = np.round(score[scored] / scale, 10), group[scored]
-    order = np.lexsort((-rounded, group))
-    rounded, group = rounded[order], group[order]
+    scaled, group = score[scored] / scale, group[scored]
+    order = np.lexsort((-scaled, group))
+    scaled, group = scaled[order], group[order]
     place = np.arange(len(order))
     new_group = np.r_[True, group[1:] != group[:-1]]
-    new_score = new_group | np.r_[True, rounded[1:] != rounded[:-1]]
+    # The step to the next score counts, not its rounded value: rounding would tear apart what lies around its edges.
+    new_score = new_group | np.r_[True, scaled[:-1] - scaled[1:] > 1e-10]
     first_of_group = np.maximum.accumulate(np.where(new_group, place, 0))
     first_of_score = np.maximum.accumulate(np.where(new_score, place, 0))
     rank[scored[order]] = first_of_score - first_of_group + 1
@@ -140,7 +141,7 @@ def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     return words
 
 
-def _frame(columns: Mapping[str, NDArray[Any]], backend: str) -> nw.DataFrame[Any]:
+def _frame(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:
     """A data frame of the wanted kind, with missing numbers as that kind writes them."""
     data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
     frame = nw.from_dict(data, backend=backend)

@@ -12,15 +12,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.settings import InputError
+
 Ids = NDArray[np.object_]
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Frame = Literal["polars", "pandas", "pyarrow", "modin", "cudf"]
 
 LEFT, TIE, RIGHT = 1, 0, -1  # outcomes of a pair
+UNNAMED_TASK = "all"  # the task of judgments that name none
 
 
-class JudgmentError(ValueError):
-    """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
+class JudgmentError(InputError):
+    """Judgments or gold that cannot be used as they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +36,7 @@ class Vocabulary:
     annotators: Ids
     entry_task: Codes  # ascending: the entries of a task are contiguous
     entry_item: Codes  # ascending within a task
-    frame: str = "polars"  # the kind of data frame results come out as
+    frame: Frame = "polars"  # the kind of data frame results come out as
 
     @property
     def n_entries(self) -> int:
@@ -155,9 +159,16 @@ class Gold:
 
 def _entry_keys(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
     """Each entry of one vocabulary as `task * items + item` in the codes of another; -1 where it has no such name."""
-    task = recode(of.tasks, into.tasks)[of.entry_task]
+    task = _recode_tasks(of.tasks, into.tasks)[of.entry_task]
     item = recode(of.items, into.items)[of.entry_item]
     return np.where((task < 0) | (item < 0), -1, task * len(into.items) + item)
+
+
+def _recode_tasks(tasks: Ids, into: Ids) -> NDArray[np.int64]:
+    """As `recode`; where one side has a single task and the other never named its own, the two are the same."""
+    if len(tasks) == len(into) == 1 and UNNAMED_TASK in (tasks[0], into[0]):
+        return np.zeros(1, dtype=np.int64)
+    return recode(tasks, into)
 
 
 def recode(names: Ids, into: Ids) -> NDArray[np.int64]:

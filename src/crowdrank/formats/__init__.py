@@ -1,0 +1,88 @@
+"""The door: files and data frames in, files out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from crowdrank.consensus import Consensus
+from crowdrank.formats.decode import gold_table, table_of
+from crowdrank.formats.encode import gold_of, judgments_of, scores_of
+from crowdrank.formats.source import of_frame
+from crowdrank.formats.table import of_file, write_all
+from crowdrank.study import Gold, JudgmentError, Judgments
+
+FilePath = str | os.PathLike[str]
+
+
+def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool = False) -> Judgments:
+    """Judgments from files of any kinds, over one vocabulary.
+
+    The columns say the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and annotator
+    may stand beside them. Names such as worker, model_a, query_id are understood, others by `columns={"annotator": "user"}`.
+    With `top_k`, items of a task that a ranking leaves out stand below all it lists.
+    """
+    if not paths:
+        raise JudgmentError("no file to read")
+    return judgments_of([of_file(path) for path in paths], columns or {}, top_k=top_k)
+
+
+def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: bool = False) -> Judgments:
+    """Judgments from data frames of any kind, as `read` has them from files; results come out as the first one's kind.
+
+    >>> judgments({"annotator": ["ann"], "left": [1], "right": [2], "winner": [1]})
+    Judgments(1 pairs; 1 tasks, 2 items, 1 annotators)
+    """
+    if not frames:
+        raise JudgmentError("no data frame to read")
+    numbered = [of_frame(frame, number if len(frames) > 1 else None) for number, frame in enumerate(frames, 1)]
+    return judgments_of([source for source, _ in numbered], columns or {}, top_k=top_k, frame=numbered[0][1])
+
+
+def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None) -> Gold:
+    """Gold from files with the columns item, one of grade, score (higher is better) or rank, and perhaps task."""
+    return gold_of([of_file(path) for path in paths], columns or {})
+
+
+def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
+    """Gold from data frames, as `read_gold` has it from files.
+
+    >>> gold({"item": ["x", "y"], "grade": [2, 0]})
+    Gold(2 grades over 1 tasks)
+    """
+    numbered = [of_frame(frame, number if len(frames) > 1 else None) for number, frame in enumerate(frames, 1)]
+    return gold_of([source for source, _ in numbered], columns or {}, frame=numbered[0][1])
+
+
+def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus:
+    """A ranking from a file with the columns item, score or rank, and perhaps task, as `crowdrank rank --out` writes it."""
+    return scores_of(of_file(path), columns or {})
+
+
+def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
+    """Write the ranking of a consensus, judgments of one kind, gold or a data frame; whole, or not at all.
+
+    The name of the file says its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst.
+    """
+    write_files({path: table})
+
+
+def write_files(tables: Mapping[FilePath, Any]) -> None:
+    """Write several files at once: all of them, or none."""
+    write_all({Path(path): _as_polars(table) for path, table in tables.items()})
+
+
+def _as_polars(table: Any) -> pl.DataFrame:
+    if isinstance(table, Judgments):
+        return table_of(table)
+    if isinstance(table, Gold):
+        return gold_table(table)
+    frame = table.ranking if isinstance(table, Consensus) else table
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    return pl.DataFrame({column.name: column.to_list() for column in nw.from_native(frame, eager_only=True).iter_columns()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import fields
+from inspect import signature
 from typing import Any, ClassVar, Protocol
 
 from crowdrank.consensus import Consensus
@@ -11,7 +12,7 @@ from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.mean import Mean
-from crowdrank.methods.settings import SettingError
+from crowdrank.settings import SettingError
 from crowdrank.study import Gold, Judgments, Kind
 
 
@@ -37,7 +38,7 @@ def method(name: str, **settings: Any) -> Method:
     """The method of that name with these settings."""
     if name not in METHODS:
         raise SettingError(f"no method {name!r}{_nearest(name, METHODS)}; `crowdrank methods` lists them all")
-    known = [field.name for field in fields(METHODS[name])]  # type: ignore[arg-type]
+    known = settings_names(name)
     for setting in settings:
         if setting not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
@@ -56,14 +57,24 @@ def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings
     chosen = method(name, **settings)
     if gold is None:
         return chosen.fit(judgments)
-    if not takes_gold(chosen):
-        raise SettingError(f"{name} does not use gold; of the methods, {', '.join(n for n in METHODS if takes_gold(METHODS[n]))} do")
+    if not takes_gold(METHODS[name]):
+        raise SettingError(no_gold(name))
     return chosen.fit(judgments, gold=gold)  # type: ignore[call-arg]
 
 
-def takes_gold(chosen: Method | type[Method]) -> bool:
+def settings_names(name: str) -> list[str]:
+    """The settings of the method of that name."""
+    return [field.name for field in fields(METHODS[name])]  # type: ignore[arg-type]
+
+
+def takes_gold(chosen: type[Method]) -> bool:
     """Does its `fit` take gold?"""
-    return "gold" in chosen.fit.__code__.co_varnames[: chosen.fit.__code__.co_argcount]
+    return "gold" in signature(chosen.fit).parameters
+
+
+def no_gold(name: str) -> str:
+    """What to say when gold is given to a method that has no use for it."""
+    return f"{name} does not use gold; of the methods, {', '.join(other for other in METHODS if takes_gold(METHODS[other]))} do"
 
 
 def _nearest(name: str, among: Any) -> str:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_rankings
 from crowdrank.methods.result import require, wrap
+from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Judgments, Kind, Rankings, Vocabulary
 
 
@@ -49,7 +50,7 @@ def _mean_share(lists: Rankings, vocabulary: Vocabulary) -> Floats:
     telling = others > 0
     share = (lengths[lists.row_list] - middle_places(lists) + unlisted[lists.row_list]) / np.maximum(others, 1)[lists.row_list]
     row_tells = telling[lists.row_list]
-    total = np.bincount(lists.entry[row_tells], share[row_tells], n)
+    total = sum_by(lists.entry[row_tells], share[row_tells], n)
     count = np.bincount(lists.entry[row_tells], minlength=n)
     top_lists = lists.unlisted_below & telling
     if top_lists.any():
@@ -67,7 +68,7 @@ def middle_places(lists: Rankings) -> Floats:
     starts = np.flatnonzero(first)
     ends = np.r_[starts[1:], len(rows)]
     middle = np.repeat((starts + ends - 1) / 2, ends - starts)
-    return middle - lists.list_starts[:-1][lists.row_list] + 1
+    return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
 
 
 def _given_to_unlisted(
@@ -76,8 +77,8 @@ def _given_to_unlisted(
     """What entries get from the top-k lists of their task that leave them out: all that is given, less where they are listed."""
     n_tasks, task = len(vocabulary.tasks), vocabulary.entry_task
     in_top = top_lists[lists.row_list]
-    total = np.bincount(lists.list_task, share, n_tasks)[task]
-    total -= np.bincount(lists.entry, np.where(in_top, share[lists.row_list], 0.0), len(task))
+    total = sum_by(lists.list_task, share, n_tasks)[task]
+    total -= sum_by(lists.entry, np.where(in_top, share[lists.row_list], 0.0), len(task))
     count = np.bincount(lists.list_task[top_lists], minlength=n_tasks)[task]
     count -= np.bincount(lists.entry[in_top], minlength=len(task))
     return total, count

@@ -26,9 +26,10 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.convert import Wins, as_pairs, wins
 from crowdrank.methods.result import require, wrap
-from crowdrank.methods.settings import check
 from crowdrank.numerics.newton import minimise
+from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
+from crowdrank.settings import check_fit
 from crowdrank.study import KINDS, Floats, Judgments, Kind
 
 
@@ -44,7 +45,7 @@ class BradleyTerry:
     tol: float = 1e-8  # a step that moves no score further than this ends the fit
 
     def __post_init__(self) -> None:
-        check(self.prior >= 0, "prior", self.prior, "at least 0")
+        check_fit(self.prior, self.max_iter, self.tol)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their strength."""
@@ -74,12 +75,14 @@ class NegativeLogPosterior:
 
     def curvature(self, v: Floats) -> Floats:
         w = self.votes
-        return self.sum(lambda r, total: _vote_curvature(w.winner[r], w.loser[r], self.bend[r], v, total))[0] + self.prior_bend * v
+        return (
+            self.sum(lambda r, total: _vote_curvature(w.winner[r], w.loser[r], self.bend[r], v, total))[0] + self.prior_bend * v
+        )
 
     def diagonal(self) -> Floats:
         w = self.votes
         n = len(self.score)
-        return self.prior_bend + np.bincount(w.winner, self.bend, n) + np.bincount(w.loser, self.bend, n)
+        return self.prior_bend + sum_by(w.winner, self.bend, n) + sum_by(w.loser, self.bend, n)
 
 
 def prior_terms(score: Floats, prior: float) -> tuple[float, Floats, Floats]:

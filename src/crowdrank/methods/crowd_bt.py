@@ -33,10 +33,11 @@ from crowdrank.consensus import Consensus
 from crowdrank.convert import Wins, as_pairs, wins
 from crowdrank.methods.bradley_terry import prior_terms
 from crowdrank.methods.result import annotator_columns, require, wrap
-from crowdrank.methods.settings import choice, check
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.newton import Minimum, minimise
+from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
+from crowdrank.settings import check, check_fit, choice
 from crowdrank.study import KINDS, Codes, Floats, Gold, Judgments, Kind, Vocabulary
 
 START = 0.9  # quality everybody starts from: at 1 itself there is no slope to leave by
@@ -56,8 +57,13 @@ class CrowdBT:
     tol: float = 1e-8  # a step that moves no score further than this ends the fit
 
     def __post_init__(self) -> None:
-        check(self.prior >= 0, "prior", self.prior, "at least 0")
-        check(min(self.quality_prior) >= 1, "quality_prior", self.quality_prior, "two numbers of at least 1")
+        check_fit(self.prior, self.max_iter, self.tol)
+        check(
+            all(1 <= part < np.inf for part in self.quality_prior),
+            "quality_prior",
+            self.quality_prior,
+            "two numbers of at least 1",
+        )
         choice("quality_per", self.quality_per, ("study", "task"))
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
@@ -69,7 +75,9 @@ class CrowdBT:
         objective = NegativeLogPosterior(votes, rater, words.n_entries, len(rater_annotator), self.prior, self.quality_prior)
         found = self._solve(objective, _start(votes, rater, len(rater_annotator), words, gold))
         score, quality = objective.layout.unpack(found.x).score, logistic(objective.layout.unpack(found.x).quality)
-        evidence = np.bincount(rater, votes.weight, len(rater_annotator))
+        # A vote between equal items tells nothing of who gave it: each counts by what it tells (the Fisher information at ½).
+        tells = np.tanh((score[votes.winner] - score[votes.loser]) / 2) ** 2
+        evidence = sum_by(rater, votes.weight * tells, len(rater_annotator))
         columns = annotator_columns(judgments, quality, evidence, rater_annotator, rater_task)
         return wrap(self.name, judgments, score, fit=found.fit, annotators=columns, compared=pairs)
 
@@ -101,15 +109,15 @@ def _start(votes: Wins, rater: Codes, n_raters: int, words: Vocabulary, gold: Go
     truth = gold.align(words)
     gap = truth[votes.winner] - truth[votes.loser]
     decided = np.where(np.abs(gap) > 0, votes.weight, 0.0)  # NaN, where gold is missing, is not above 0
-    right = np.bincount(rater, np.where(gap > 0, votes.weight, 0.0), n_raters)
-    total = np.bincount(rater, decided, n_raters)
+    right = sum_by(rater, np.where(gap > 0, votes.weight, 0.0), n_raters)
+    total = sum_by(rater, decided, n_raters)
     everybody = (right.sum() + START) / (total.sum() + 1)
     return (right + 2 * everybody) / (total + 2)
 
 
 def logistic(x: Floats) -> Floats:
-    """σ(x) without overflow."""
-    return (1 + np.tanh(x / 2)) / 2
+    """σ(x) without overflow, to the last digit at both ends: 1 + tanh(x / 2) would lose them below."""
+    return np.exp(-np.logaddexp(0.0, -x)).astype(np.float64)
 
 
 class NegativeLogPosterior:
@@ -122,7 +130,7 @@ class NegativeLogPosterior:
     def __init__(
         self, votes: Wins, rater: Codes, n_entries: int, n_raters: int, prior: float, quality_prior: tuple[float, float]
     ) -> None:
-        self.rows = (rater, votes.winner, votes.loser)
+        self.rater, self.winner, self.loser = rater, votes.winner, votes.loser
         self.weight, self.prior, self.quality_prior = votes.weight, prior, quality_prior
         self.layout = Layout(score=n_entries, quality=n_raters)
         self.bends = np.empty((len(votes), 3))
@@ -134,8 +142,10 @@ class NegativeLogPosterior:
 
         def kernel(r: slice, total: Floats) -> float:
             part = self.layout.unpack(total)
-            rows = (codes[r] for codes in (*self.rows, self.weight))
-            return float(_vote_terms(*rows, theta.score, right, wrong, part.score, part.quality, self.bends[r]))
+            rater, winner, loser, weight = self.rater[r], self.winner[r], self.loser[r], self.weight[r]
+            return float(
+                _vote_terms(rater, winner, loser, weight, theta.score, right, wrong, part.score, part.quality, self.bends[r])
+            )
 
         gradient, values = self.sum(kernel)
         slope = self.layout.unpack(gradient)
@@ -153,8 +163,8 @@ class NegativeLogPosterior:
 
         def kernel(r: slice, total: Floats) -> None:
             part = self.layout.unpack(total)
-            rows = (codes[r] for codes in self.rows)
-            _vote_curvature(*rows, self.bends[r], theta.score, theta.quality, part.score, part.quality)
+            rater, winner, loser = self.rater[r], self.winner[r], self.loser[r]
+            _vote_curvature(rater, winner, loser, self.bends[r], theta.score, theta.quality, part.score, part.quality)
 
         product = self.sum(kernel)[0]
         part = self.layout.unpack(product)
@@ -163,11 +173,11 @@ class NegativeLogPosterior:
         return product
 
     def diagonal(self) -> Floats:
-        (rater, winner, loser), by_score, by_quality = self.rows, self.bends[:, 0], self.bends[:, 2]
+        by_score, by_quality = self.bends[:, 0], self.bends[:, 2]
         n, k = len(self.score_bend), len(self.quality_bend)
         return self.layout.pack(
-            score=self.score_bend + np.bincount(winner, by_score, n) + np.bincount(loser, by_score, n),
-            quality=self.quality_bend + np.bincount(rater, by_quality, k),
+            score=self.score_bend + sum_by(self.winner, by_score, n) + sum_by(self.loser, by_score, n),
+            quality=self.quality_bend + sum_by(self.rater, by_quality, k),
         )
 
 

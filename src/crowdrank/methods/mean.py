@@ -18,6 +18,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.methods.result import require, wrap
+from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Judgments, Kind
 
 
@@ -34,5 +35,5 @@ class Mean:
         grades, n = judgments.grades, judgments.vocabulary.n_entries
         count = np.bincount(grades.entry, minlength=n)
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.bincount(grades.entry, grades.grade, n) / count
+            mean = sum_by(grades.entry, grades.grade, n) / count
         return wrap(self.name, judgments, mean, notes=notes)

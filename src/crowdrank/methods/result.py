@@ -12,9 +12,11 @@ from crowdrank.consensus import Consensus, Fit, parts_per_task, verdicts
 from crowdrank.convert import as_rankings
 from crowdrank.numerics.agreement import concordance
 from crowdrank.numerics.graph import components
+from crowdrank.numerics.sums import sum_by
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, Pairs, Vocabulary
 
 NAMES_SHOWN = 5
+NO_STEPS = Fit()
 
 
 def require(method: str, judgments: Judgments, takes: Sequence[Kind]) -> tuple[str, ...]:
@@ -22,7 +24,9 @@ def require(method: str, judgments: Judgments, takes: Sequence[Kind]) -> tuple[s
     if judgments.kinds and not set(judgments.kinds) & set(takes):
         raise JudgmentError(f"{method} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
     unused = [kind for kind in judgments.kinds if kind not in takes]
-    return tuple(f"{method} takes {' and '.join(takes)} only: {len(getattr(judgments, kind)):,} {kind} left aside" for kind in unused)
+    return tuple(
+        f"{method} takes {' and '.join(takes)} only: {len(getattr(judgments, kind)):,} {kind} left aside" for kind in unused
+    )
 
 
 def wrap(
@@ -30,7 +34,7 @@ def wrap(
     judgments: Judgments,
     score: Floats,
     *,
-    fit: Fit = Fit(),
+    fit: Fit = NO_STEPS,
     annotators: dict[str, NDArray[Any]] | None = None,
     compared: Pairs | None = None,
     notes: Iterable[str] = (),
@@ -90,15 +94,17 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
     """
     n = len(judgments.vocabulary.annotators)
     pairs, lists = judgments.pairs, as_rankings(judgments)
-    in_pairs = pairs.outcome != TIE
     with np.errstate(invalid="ignore"):
         same = np.sign(score[pairs.left] - score[pairs.right]) * pairs.outcome
-    total = np.bincount(pairs.annotator, in_pairs & ~np.isnan(same), n)
-    agree = np.bincount(pairs.annotator, np.where(in_pairs & ~np.isnan(same), (same + 1) / 2, 0.0), n)
+    told = (pairs.outcome != TIE) & ~np.isnan(same)
+    total = sum_by(pairs.annotator, told, n)
+    agree = sum_by(pairs.annotator, np.where(told, (same + 1) / 2, 0.0), n)
     if len(lists):
-        list_pairs, list_agree = concordance(lists.list_starts, lists.position, score[lists.entry])
-        total += np.bincount(lists.list_annotator, list_pairs, n)
-        agree += np.bincount(lists.list_annotator, list_agree, n)
+        scored = ~np.isnan(score[lists.entry])
+        starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
+        list_pairs, list_agree = concordance(starts, lists.position[scored], score[lists.entry[scored]])
+        total += sum_by(lists.list_annotator, list_pairs, n)
+        agree += sum_by(lists.list_annotator, list_agree, n)
     with np.errstate(invalid="ignore"):
         return agree / total, total
 
@@ -120,10 +126,8 @@ def _disconnected(words: Vocabulary, component: NDArray[np.int32]) -> list[str]:
     if not len(tasks):
         return []
     named = [f"{words.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
-    return [
-        f"comparisons do not connect in {len(tasks):,} of {len(words.tasks):,} tasks: {_some(named)}; "
-        "how items of different parts stand to each other is unknown, their order is the prior's"
-    ]
+    unknown = "how items of different parts stand to each other is unknown, their order is the prior's"
+    return [f"comparisons do not connect in {len(tasks):,} of {len(words.tasks):,} tasks: {_some(named)}; {unknown}"]
 
 
 def _one_sided(judgments: Judgments) -> list[str]:
@@ -143,7 +147,9 @@ def _one_sided_annotators(judgments: Judgments) -> list[tuple[int, str]]:
     told = []
     for outcome, habit in ((LEFT, "always left"), (RIGHT, "always right"), (TIE, "always tie")):
         same = np.bincount(pairs.annotator[pairs.outcome == outcome], minlength=n)
-        told += [(int(code), f"{habit}, {votes[code]:,} votes") for code in np.flatnonzero((votes == same) & (votes >= too_often))]
+        told += [
+            (int(code), f"{habit}, {votes[code]:,} votes") for code in np.flatnonzero((votes == same) & (votes >= too_often))
+        ]
     if len(grades):
         lowest, highest = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(lowest, grades.annotator, grades.grade)

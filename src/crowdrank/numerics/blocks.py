@@ -16,8 +16,8 @@ class Layout:
     >>> theta = layout.unpack(np.arange(5.0))
     >>> theta.quality
     array([3., 4.])
-    >>> layout.pack(score=[1, 2, 3], quality=[4, 5])
-    array([1., 2., 3., 4., 5.])
+    >>> layout.pack(score=np.array([1, 2, 3]), quality=0)
+    array([1., 2., 3., 0., 0.])
     """
 
     def __init__(self, **sizes: int) -> None:
@@ -29,7 +29,7 @@ class Layout:
         """The blocks by name, as views: writing to them writes to the vector."""
         return SimpleNamespace(**{name: vector[where] for name, where in self.slices.items()})
 
-    def pack(self, **blocks: object) -> Floats:
+    def pack(self, **blocks: float | Floats) -> Floats:
         """One vector from all the blocks."""
         vector = np.empty(self.size)
         for name, where in self.slices.items():

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def chunks(n_rows: int) -> list[slice]:
     """Contiguous parts of the rows, as many as the rows (not the machine) call for."""
     count = min(max(n_rows // ROWS_PER_CHUNK, 1), MOST_CHUNKS)
     edges = np.linspace(0, n_rows, count + 1).astype(int).tolist()
-    return [slice(start, end) for start, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, end) for start, end in pairwise(edges)]
 
 
 class RowSum:

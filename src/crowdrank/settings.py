@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-class SettingError(ValueError):
+class InputError(ValueError):
+    """Something that came in cannot be used; the message says what is wrong, where, and what to do."""
+
+
+class SettingError(InputError):
     """A setting has a value it cannot have."""
 
 
@@ -13,6 +17,13 @@ def check(holds: bool, name: str, value: object, wanted: str) -> None:
     """Refuse a value that does not hold."""
     if not holds:
         raise SettingError(f"{name} is {value!r}; it must be {wanted}")
+
+
+def check_fit(prior: float, max_iter: int, tol: float) -> None:
+    """Refuse what no fit can have."""
+    check(0 <= prior < float("inf"), "prior", prior, "a number of at least 0")
+    check(max_iter >= 1, "max_iter", max_iter, "at least 1")
+    check(tol > 0, "tol", tol, "above 0")
 
 
 def choice(name: str, value: object, among: Sequence[str]) -> None:

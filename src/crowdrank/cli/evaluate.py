@@ -1,0 +1,96 @@
+"""`crowdrank compare` and `crowdrank evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crowdrank.cli import options, screen
+
+Truth = Annotated[Path, typer.Option(help="File with item, one of grade, score or rank, and task.", show_default=False)]
+
+
+def compare(
+    files: options.Files,
+    gold: Truth,
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method, or several with commas; by default all that take the judgments.")
+    ] = None,
+    measure: options.Measures = None,
+    out: options.Out = None,
+    column: options.Columns = None,
+    top_k: options.TopK = False,
+    ignore_unjudged: options.Ignore = False,
+    skip_empty: options.SkipEmpty = False,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+) -> None:
+    """Compare methods on one study against gold: a leaderboard with significance marks.
+
+    Example: crowdrank compare votes.csv --gold gold.csv --measure acc,tau
+    """
+    options.check_outputs([out], [*files, gold])
+    from crowdrank import formats
+    from crowdrank.evaluation import comparison
+
+    judgments = formats.read(*files, columns=options.assignments(column, "--column"), top_k=top_k)
+    truth = formats.read_gold(gold)
+    with screen.progress():
+        result = comparison.compare(
+            judgments,
+            truth,
+            options.listed(method),
+            options.listed(measure),
+            seed=seed,
+            unjudged=_unjudged(ignore_unjudged),
+            skip_empty=skip_empty,
+        )
+    if out:
+        formats.write(result.table, out)
+    if json:
+        screen.print_json({"table": result.table.to_dicts(), "tests": result.tests.to_dicts(), "notes": result.notes})
+        return
+    screen.say(str(result))
+    if out:
+        screen.say(f"leaderboard written to {out}")
+
+
+def evaluate(
+    ranking: Annotated[Path, typer.Argument(help="File with item, score or rank, and task.", show_default=False)],
+    gold: Annotated[Path, typer.Argument(help="File with item, one of grade, score or rank, and task.", show_default=False)],
+    measure: options.Measures = None,
+    out: Annotated[Path | None, typer.Option(help="Write the measures of every task to this file.", show_default=False)] = None,
+    ignore_unjudged: options.Ignore = False,
+    skip_empty: options.SkipEmpty = False,
+    json: options.Json = False,
+) -> None:
+    """Measure a ranking against gold, per task and on average.
+
+    Example: crowdrank evaluate ranking.csv gold.csv --measure ndcg@10,map
+    """
+    options.check_outputs([out], [ranking, gold])
+    from crowdrank import formats
+    from crowdrank.evaluation.evaluate import evaluate as measured
+
+    result = measured(
+        formats.read_ranking(ranking),
+        formats.read_gold(gold),
+        options.listed(measure),
+        unjudged=_unjudged(ignore_unjudged),
+        skip_empty=skip_empty,
+    )
+    if out:
+        formats.write(result.per_task, out)
+    if json:
+        screen.print_json({"mean": result.mean, "per_task": result.per_task.to_dicts(), "notes": result.notes})
+        return
+    screen.show_table("mean over tasks", {"measure": list(result.mean), "mean": list(result.mean.values())})
+    screen.show_notes(result.notes)
+    if out:
+        screen.say(f"measures per task written to {out}")
+
+
+def _unjudged(ignore: bool) -> Any:
+    return "ignore" if ignore else "nonrelevant"

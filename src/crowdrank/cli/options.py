@@ -1,0 +1,87 @@
+"""Options that several commands share, and how their text is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+Files = Annotated[
+    list[Path], typer.Argument(help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst.", show_default=False)
+]
+Columns = Annotated[
+    list[str] | None, typer.Option("--column", metavar="ROLE=NAME", help="A column by another name: annotator=user.")
+]
+TopK = Annotated[bool, typer.Option("--top-k", help="Items that a ranking leaves out stand below all it lists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print for machines.")]
+Out = Annotated[Path | None, typer.Option(help="Write the result to this file.", show_default=False)]
+Seed = Annotated[int, typer.Option(help="Fixes everything random.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", help="A measure, or several with commas: ndcg@10,map,acc,tau.", show_default=False),
+]
+Ignore = Annotated[
+    bool, typer.Option("--ignore-unjudged", help="Leave items without gold out instead of counting them irrelevant.")
+]
+SkipEmpty = Annotated[bool, typer.Option("--skip-empty", help="Leave tasks without a relevant item out of the mean.")]
+
+
+def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`name=value` texts as a dict."""
+    from crowdrank.settings import SettingError
+
+    pairs = [text.partition("=") for text in texts or ()]
+    for name, equals, value in pairs:
+        if not (name and equals and value):
+            raise SettingError(f"{option} {name}{equals}{value}: write it as name=value")
+    return {name: value for name, _, value in pairs}
+
+
+def settings_of(method: type, texts: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of a method from their texts, by their declared types."""
+    types = get_type_hints(method)
+    known = {field.name for field in fields(method)}
+    return {name: _value(name, text, types[name]) if name in known else text for name, text in texts.items()}
+
+
+def _value(name: str, text: str, declared: Any) -> Any:
+    from crowdrank.settings import SettingError
+
+    try:
+        if declared is float:
+            return float(text)
+        if declared is int:
+            return int(text)
+        if get_origin(declared) is tuple:
+            parts = text.strip("()").split(",")
+            if len(parts) != len(get_args(declared)):
+                raise ValueError
+            return tuple(float(part) for part in parts)
+    except ValueError:
+        wanted = {float: "a number", int: "a whole number"}.get(declared, "numbers with commas, like 2,1")
+        raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
+    return text
+
+
+def listed(texts: Sequence[str] | None) -> list[str] | None:
+    """Values of a repeatable option, each of which may hold several with commas."""
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
+
+
+def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path] = ()) -> None:
+    """Refuse, before the work, what could not be written after it."""
+    from crowdrank.formats.table import kind_of
+    from crowdrank.settings import SettingError
+
+    wanted = [path for path in outputs if path is not None]
+    for number, path in enumerate(wanted):
+        kind_of(path)
+        if not path.parent.is_dir():
+            raise SettingError(f"{path}: there is no folder {path.parent}")
+        if path.is_dir():
+            raise SettingError(f"{path}: is a folder")
+        if path.resolve() in [other.resolve() for other in (*inputs, *wanted[:number])]:
+            raise SettingError(f"{path}: is named twice; every file must have its own name")

@@ -1,0 +1,95 @@
+"""Which column is which: our names, the names users already have, and what kind of judgment they make."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from crowdrank.study import GoldKind, JudgmentError, Kind
+
+# Role → the names it goes by, ours first.
+NAMES: dict[str, tuple[str, ...]] = {
+    "task": ("task", "query_id", "query", "qid", "topic"),
+    "annotator": ("annotator", "worker", "judge", "rater", "assessor"),
+    "item": ("item", "doc_id", "docid", "document"),
+    "grade": ("grade", "relevance", "label", "rating"),
+    "left": ("left", "item_a", "model_a"),
+    "right": ("right", "item_b", "model_b"),
+    "winner": ("winner", "label"),
+    "loser": ("loser",),
+    "rank": ("rank", "position"),
+    "list": ("list",),
+    "score": ("score",),
+}
+OPTIONAL = ("task", "annotator")
+NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, grade; rankings need item, rank"
+
+Roles = dict[str, str]  # role → the column that plays it
+
+
+def roles(name: str, columns: Sequence[str], given: Mapping[str, str]) -> Roles:
+    """The column that plays each role, as far as there is one; `given` by the user comes first."""
+    for role, column in given.items():
+        if role not in NAMES:
+            raise JudgmentError(f"there is no role {role!r} for a column; roles are {', '.join(NAMES)}")
+        if column not in columns:
+            raise JudgmentError(f"{name}: no column {column!r}{_nearest(column, columns)}; it has {', '.join(columns)}")
+    lowered = {column.strip().lower(): column for column in columns if column not in given.values()}
+    found = dict(given)
+    for role, names in NAMES.items():
+        present = [lowered[alias] for alias in names if alias in lowered]
+        if role not in found and present:
+            found[role] = present[0]
+    return found
+
+
+def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tuple[Kind, Roles]:
+    """The kind of judgment a table holds, and the columns that matter to it."""
+    found = roles(name, columns, given)
+    if "worker" in columns and "item" not in found and found.get("task") == "task":
+        found["item"] = found.pop("task")  # crowd-kit's task is what is judged
+    if {"left", "right", "winner"} <= found.keys():
+        return "pairs", _checked(name, columns, found, ("left", "right", "winner"))
+    if {"winner", "loser"} <= found.keys():
+        return "pairs", _checked(name, columns, found, ("winner", "loser"))
+    says = [role for role in ("grade", "rank") if role in found and (role in given or not {"grade", "rank"} & given.keys())]
+    if "item" in found and len(says) == 2:
+        raise JudgmentError(
+            f"{name}: {found['grade']!r} and {found['rank']!r} both say how good an item is; "
+            f"choose one, for example --column grade={found['grade']}"
+        )
+    if "item" in found and says:
+        return ("grades" if says == ["grade"] else "rankings"), _checked(name, columns, found, ("item", *says, "list"))
+    raise JudgmentError(f"{name}: cannot tell the kind of judgment from the columns {_hints(columns)}; {NEEDED}")
+
+
+def value_of(name: str, columns: Sequence[str], given: Mapping[str, str], kinds: Sequence[GoldKind]) -> tuple[GoldKind, Roles]:
+    """Which of some kinds of value a table gives each item, the first of `kinds` that it has, and the columns that matter."""
+    found = roles(name, columns, given)
+    for kind in kinds:
+        if "item" in found and kind in found:
+            return kind, _checked(name, columns, found, ("item", kind), optional=("task",))
+    raise JudgmentError(f"{name}: needs item and one of {', '.join(kinds)}; the columns are {_hints(columns)}")
+
+
+def _checked(
+    name: str, columns: Sequence[str], found: Roles, needed: tuple[str, ...], optional: tuple[str, ...] = OPTIONAL
+) -> Roles:
+    """The roles a kind uses. A column that looks like a misspelt optional one is an error: ignoring it would change the study."""
+    used = {role: column for role, column in found.items() if role in (*needed, *optional)}
+    rest = [column for column in columns if column not in used.values()]
+    for role in optional:
+        near = [column for column in rest if difflib.get_close_matches(column.strip().lower(), NAMES[role], 1, 0.8)]
+        if role not in used and near:
+            raise JudgmentError(f"{name}: column {near[0]!r} is not known; did you mean {role!r}? (--column {role}={near[0]})")
+    return used
+
+
+def _hints(columns: Sequence[str]) -> str:
+    known = [alias for names in NAMES.values() for alias in names]
+    return ", ".join(f"{column}{_nearest(column, known) if column not in known else ''}" for column in columns) or "(none)"
+
+
+def _nearest(name: str, among: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name.strip().lower(), among, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,274 @@
+"""From sources of columns to Judgments and Gold: strings become integer codes here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus
+from crowdrank.convert import unshown_order
+from crowdrank.formats.columns import Roles, kind_of, value_of
+from crowdrank.formats.names import Coded, Entries, Names
+from crowdrank.formats.source import Source, as_text, shorten
+from crowdrank.study import (
+    LEFT,
+    RIGHT,
+    TIE,
+    UNNAMED_TASK,
+    Codes,
+    Floats,
+    Frame,
+    Gold,
+    GoldKind,
+    Grades,
+    JudgmentError,
+    Judgments,
+    Kind,
+    Pairs,
+    Rankings,
+    Vocabulary,
+    ids,
+)
+
+TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # arenas have several ways to say it
+NO_ANNOTATOR = "anonymous"
+UNDECIDED = 2  # neither LEFT, RIGHT nor TIE
+
+
+@dataclass(slots=True)
+class Part:
+    """One source on its way in: its columns of ids coded by themselves, its numbers as they are."""
+
+    kind: Kind | None  # None for gold
+    source: Source
+    roles: Roles
+    coded: dict[str, Coded] = field(default_factory=dict)
+    numbers: Floats = field(default_factory=lambda: np.zeros(0))
+    outcome: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+
+    @property
+    def entry_roles(self) -> tuple[str, ...]:
+        return ("left", "right") if self.kind == "pairs" else ("item",)
+
+
+class Study:
+    """The vocabulary that several parts share, built while they come in."""
+
+    def __init__(self, *kinds: str) -> None:
+        self.names = {kind: Names() for kind in kinds}
+        self.parts: list[Part] = []
+
+    def code(self, part: Part, role: str, of: str | None = None) -> None:
+        """Take up a column of ids that every row must have."""
+        part.coded[role] = self.names[of or role].add(part.source.ids(part.roles[role]))
+
+    def stand_in(self, part: Part, role: str, name: str) -> None:
+        """One name for every row of a source that has no such column."""
+        rows = len(part.coded[part.entry_roles[0]].number)
+        distinct = self.names[role].add(pl.Series([name] * min(rows, 1), dtype=pl.String)).distinct
+        part.coded[role] = Coded(distinct, np.zeros(rows, np.int32))
+
+    def vocabulary(self, frame: Frame) -> Vocabulary:
+        """All names, sorted, and all entries."""
+        found = {kind: names.finish() for kind, names in self.names.items()}
+        # One column at a time, keys built twice rather than kept: memory is what large studies run out of.
+        keys = (self.keys(part, role) for part in self.parts for role in part.entry_roles)
+        self.entries = Entries(keys, len(found["task"]), len(found["item"]))
+        return Vocabulary(
+            found["task"], found["item"], found.get("annotator", ids([])), self.entries.task, self.entries.item, frame
+        )
+
+    def keys(self, part: Part, role: str) -> NDArray[np.int64]:
+        keys = self.codes(part, "task").astype(np.int64)
+        keys *= max(len(self.names["item"].originals), 1)
+        keys += self.names["item"].codes(part.coded[role])
+        return keys
+
+    def codes(self, part: Part, role: str) -> Codes:
+        return self.names[role].codes(part.coded[role])
+
+    def entry(self, part: Part, role: str = "item") -> Codes:
+        return self.entries.codes(self.keys(part, role))
+
+
+def judgments_of(
+    sources: Sequence[Source], columns: Mapping[str, str], *, top_k: bool = False, frame: Frame = "polars"
+) -> Judgments:
+    """All the judgments of some sources over one vocabulary."""
+    study, notes = Study("task", "item", "annotator"), []
+    for source in sources:
+        part = _take_up(study, source, columns)
+        if "annotator" not in part.roles:
+            notes.append(f"{source.name} has no annotator column: all its judgments count as one annotator's")
+    vocabulary = study.vocabulary(frame)
+    of_kind = {kind: [part for part in study.parts if part.kind == kind] for kind in ("grades", "pairs", "rankings")}
+    lists = [_lists(study, part, top_k, notes) for part in of_kind["rankings"]]
+    return Judgments(
+        vocabulary=vocabulary,
+        grades=Grades(*_stacked([_grades(study, part) for part in of_kind["grades"]], (np.int32, np.int32, np.float64))),
+        pairs=Pairs(*_stacked([_pairs(study, part) for part in of_kind["pairs"]], (np.int32, np.int32, np.int32, np.int8))),
+        rankings=_joined(lists),
+        notes=tuple(notes),
+    )
+
+
+def _take_up(study: Study, source: Source, columns: Mapping[str, str]) -> Part:
+    kind, roles = kind_of(source.name, source.columns, columns)
+    part = Part(kind, source, roles)
+    if kind == "pairs":
+        _take_up_pairs(study, part)
+    else:
+        study.code(part, "item")
+        part.numbers = source.numbers(roles["grade" if kind == "grades" else "rank"])
+    for role, stand_in in (("task", UNNAMED_TASK), ("annotator", NO_ANNOTATOR)):
+        if role in roles:
+            study.code(part, role)
+        else:
+            study.stand_in(part, role, stand_in)
+    if "list" in roles:
+        part.coded["list"] = Names().add(source.ids(roles["list"]))
+    study.parts.append(part)
+    return part
+
+
+def _take_up_pairs(study: Study, part: Part) -> None:
+    """Left, right and outcome; where there are only winner and loser, the winner is left until the order is settled."""
+    if "left" in part.roles:
+        study.code(part, "left", of="item")
+        study.code(part, "right", of="item")
+        part.outcome = _outcomes(part)
+    else:
+        part.coded["left"] = study.names["item"].add(part.source.ids(part.roles["winner"]))
+        part.coded["right"] = study.names["item"].add(part.source.ids(part.roles["loser"]))
+        part.outcome = np.full(len(part.coded["left"].number), LEFT, dtype=np.int8)
+
+
+def _outcomes(part: Part) -> NDArray[np.int8]:
+    """Who won each pair. The winner is an item's id, the name of the column it stands in, or a word for a tie."""
+    column, left, right = part.roles["winner"], part.coded["left"], part.coded["right"]
+    winner = as_text(part.source.ids(column))
+    known = pl.concat([left.distinct, right.distinct]).unique().sort()
+    if taken := [word for word in TIE_WORDS if word in known]:
+        raise JudgmentError(f"{part.source.name}: an item is called {taken[0]!r}, which means a tie in {column!r}; rename it")
+    words = [word for word in (*TIE_WORDS, part.roles["left"], part.roles["right"]) if word not in known]
+    alphabet = pl.concat([known, pl.Series(words, dtype=pl.String)])
+    code = {text: number for number, text in enumerate(alphabet)}
+    said = winner.cast(pl.Enum(alphabet), strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+    outcome = np.full(len(winner), UNDECIDED, dtype=np.int8)
+    outcome[np.isin(said, [code[word] for word in TIE_WORDS])] = TIE
+    for side, shown, role in ((RIGHT, right, "right"), (LEFT, left, "left")):
+        table = np.fromiter((code[text] for text in shown.distinct), np.int32, len(shown.distinct))
+        outcome[said == code[part.roles[role]]] = side
+        outcome[said == table[shown.number]] = side
+
+    def neither(row: int) -> str:
+        return f"{column} {shorten(winner[row])!r} is neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
+
+    part.source.refuse(outcome == UNDECIDED, neither)
+    return outcome
+
+
+def _grades(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
+    return study.codes(part, "annotator"), study.entry(part), part.numbers
+
+
+def _pairs(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
+    left, right, outcome = study.entry(part, "left"), study.entry(part, "right"), part.outcome
+    part.source.refuse(left == right, lambda row: f"{shorten(part.coded['left'].name(row))!r} is compared with itself")
+    if "left" not in part.roles:
+        swap = unshown_order(left, right)
+        left, right, outcome = np.where(swap, right, left), np.where(swap, left, right), np.where(swap, -outcome, outcome)
+    return study.codes(part, "annotator"), left, right, outcome
+
+
+def _lists(study: Study, part: Part, top_k: bool, notes: list[str]) -> Rankings:
+    """The rows of a source as lists: one per task and annotator, or more where a column `list` tells them apart."""
+    rank, entry = part.numbers, study.entry(part)
+    part.source.refuse(rank < 0, lambda row: f"rank {rank[row]:g} is below 0; leave out items that were not ranked")
+    task, annotator = study.codes(part, "task"), study.codes(part, "annotator")
+    which = part.coded["list"].number if "list" in part.coded else np.zeros(len(entry), np.int32)
+    order = np.lexsort((rank, entry, which, annotator, task))
+    task, annotator, which, entry, rank = task[order], annotator[order], which[order], entry[order], rank[order]
+    new_list = np.r_[True, (np.diff(task) != 0) | (np.diff(annotator) != 0) | (np.diff(which) != 0)][: len(order)]
+    again = np.r_[False, ~new_list[1:] & (np.diff(entry) == 0)][: len(order)]
+    changed = again & np.r_[False, np.diff(rank) != 0][: len(order)]
+    wrong = np.zeros(len(order), dtype=bool)
+    wrong[order[changed]] = True
+    part.source.refuse(wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another rank in the same list")
+    if again.any():
+        notes.append(f"{part.source.name}: {again.sum():,} rows that repeat an item of their list were dropped")
+    row_list = (np.cumsum(new_list) - 1).astype(np.int32)
+    keep = np.flatnonzero(~again)
+    keep = keep[np.lexsort((entry[keep], rank[keep], row_list[keep]))]
+    return Rankings(
+        list_annotator=annotator[new_list],
+        list_task=task[new_list],
+        unlisted_below=np.full(new_list.sum(), top_k),
+        row_list=row_list[keep],
+        entry=entry[keep],
+        position=rank[keep],
+    )
+
+
+def _joined(parts: Sequence[Rankings]) -> Rankings:
+    """Several sets of lists as one; a list keeps to its file."""
+    shift, shifted = 0, []
+    for part in parts:
+        shifted.append(
+            (part.list_annotator, part.list_task, part.unlisted_below, part.row_list + np.int32(shift), part.entry, part.position)
+        )
+        shift += len(part.list_annotator)
+    return Rankings(*_stacked(shifted, (np.int32, np.int32, np.bool_, np.int32, np.int32, np.float64)))
+
+
+def _stacked(parts: Sequence[tuple[NDArray[Any], ...]], dtypes: Sequence[type]) -> list[Any]:
+    """Tables below each other, column by column; without parts, empty columns."""
+    if len(parts) == 1:
+        return list(parts[0])
+    return [np.concatenate([np.zeros(0, dtype), *(part[i] for part in parts)]) for i, dtype in enumerate(dtypes)]
+
+
+def gold_of(sources: Sequence[Source], columns: Mapping[str, str], *, frame: Frame = "polars") -> Gold:
+    """Gold from some sources, all of the same kind."""
+    vocabulary, value, kind = _values(sources, columns, ("grade", "score", "rank"), frame)
+    return Gold(vocabulary, value, kind)
+
+
+def scores_of(source: Source, columns: Mapping[str, str], *, frame: Frame = "polars") -> Consensus:
+    """A ranking somebody made; items without a score or rank are not ranked."""
+    vocabulary, value, _ = _values([source], columns, ("score", "rank"), frame, missing=True)
+    return Consensus(vocabulary=vocabulary, method=source.name, score=value, annotator_columns={})
+
+
+def _values(
+    sources: Sequence[Source], columns: Mapping[str, str], kinds: Sequence[GoldKind], frame: Frame, *, missing: bool = False
+) -> tuple[Vocabulary, Floats, GoldKind]:
+    """One value per entry, higher is better, and what kind it is."""
+    study, found = Study("task", "item"), set[GoldKind]()
+    for source in sources:
+        kind, roles = value_of(source.name, source.columns, columns, kinds)
+        found.add(kind)
+        part = Part(None, source, roles)
+        study.code(part, "item")
+        study.code(part, "task") if "task" in roles else study.stand_in(part, "task", UNNAMED_TASK)
+        part.numbers = source.numbers(roles[kind], missing=missing) * (-1 if kind == "rank" else 1)
+        study.parts.append(part)
+    if len(found) > 1:
+        raise JudgmentError(f"{' and '.join(sorted(found))} are mixed; all files must give the same")
+    vocabulary = study.vocabulary(frame)
+    value = np.full(vocabulary.n_entries, np.nan)
+    for part in study.parts:
+        value[study.entry(part)] = part.numbers
+    for part in study.parts:
+        _refuse_contradictions(part, value[study.entry(part)])
+    return vocabulary, value, found.pop()
+
+
+def _refuse_contradictions(part: Part, kept: Floats) -> None:
+    wrong = ~np.isclose(kept, part.numbers, rtol=0, atol=0, equal_nan=True)
+    part.source.refuse(wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another value elsewhere")

@@ -1,0 +1,188 @@
+"""Crowds that compare items two at a time.
+
+Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, answers by Crowd-BT:
+
+    P(left) = η σ(d) + (1 − η) σ(−d) = ½ + (η − ½) tanh(d / 2)
+
+so quality 1 reports what is seen, ½ tosses a coin (a spammer) and 0 says the opposite (malicious). With `spread=None` an answer
+is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013): tanh(d / 2) becomes the sign of d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.settings import check
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Gold, Grades, Ids, Judgments, Pairs, Rankings, Vocabulary, ids
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """What a simulated crowd said, and the truth behind it."""
+
+    judgments: Judgments
+    gold: Gold  # the true score of every entry
+    quality: Floats  # of each annotator of the vocabulary: the true chance to report what they see, before any fatigue
+    parameters: Mapping[str, Any]  # how it was made: `pairs(**parameters)` makes it again
+
+
+def pairs(
+    items: int = 100,
+    annotators: int = 50,
+    votes: int = 5000,
+    *,
+    tasks: int = 1,
+    quality: tuple[float, float] = (10.0, 1.0),
+    spammers: float = 0.0,
+    malicious: float = 0.0,
+    spread: float | None = 2.0,
+    ties: float = 0.0,
+    order_bias: float = 0.0,
+    fatigue: float = 0.0,
+    neighbours: int | None = None,
+    votes_per_pair: int = 1,
+    seed: int = 0,
+) -> Study:
+    """A crowd that compares pairs of items; the same seed gives the same votes.
+
+    - `items` in each of the `tasks`; `votes` over all tasks, spread evenly.
+    - `quality`: α and β of the Beta distribution it is drawn from. Then the share `spammers` of the annotators gets ½, the
+      share `malicious` 0.
+    - `spread`: standard deviation of the true scores; None: they are 1 … items, and the gap between two does not matter.
+    - `ties`: chance that two equal items are called a tie, by anybody. Items that differ by d are with chance
+      ties · 4 σ(d) σ(−d): the further apart, the fewer. With `spread=None` every pair has the chance `ties`.
+    - `order_bias`: what being shown on the left adds to the log-odds of an answer.
+    - `fatigue`: the share of their lead on a coin that annotators lose with each vote: after t votes, quality
+      is ½ + (η − ½)(1 − fatigue)^t.
+    - `neighbours`: compare only items at most so many places apart in the true order.
+    - `votes_per_pair`: so many different annotators vote, one after the other, on each pair drawn.
+
+    >>> study = pairs(items=20, annotators=10, votes=2000, malicious=0.2, seed=1)
+    >>> study.judgments
+    Judgments(2,000 pairs; 1 tasks, 20 items, 10 annotators)
+    >>> int((study.quality == 0).sum())
+    2
+    """
+    parameters = dict(locals())
+    _check(**parameters)
+    rng = np.random.default_rng(seed)
+    score = _scores(rng, tasks, items, spread)
+    true_quality = _qualities(rng, annotators, quality, spammers, malicious)
+    left, right = _shown(rng, score, votes // votes_per_pair, neighbours)
+    left, right = np.repeat(left, votes_per_pair), np.repeat(right, votes_per_pair)
+    annotator = _distinct(rng, votes // votes_per_pair, votes_per_pair, annotators).ravel()
+    eta = true_quality[annotator]
+    if fatigue:
+        eta = 0.5 + (eta - 0.5) * (1 - fatigue) ** _earlier(annotator)
+    truth = score.ravel()
+    outcome = _answers(rng, eta, truth[left] - truth[right], matters=spread is not None, ties=ties, bias=order_bias)
+    words = _vocabulary(tasks, items, annotators)
+    judgments = Judgments(words, *_no_grades_no_rankings(Pairs(annotator, left, right, outcome)))
+    return Study(judgments, Gold(words, truth, "score"), true_quality, parameters)
+
+
+def _check(**given: Any) -> None:
+    for name, least in (("items", 2), ("annotators", 1), ("votes", 0), ("tasks", 1), ("votes_per_pair", 1), ("neighbours", 1)):
+        if name != "neighbours" or given[name] is not None:
+            whole = isinstance(given[name], int | np.integer) and given[name] >= least
+            check(whole, name, given[name], f"a whole number of at least {least}")
+    for name in ("spammers", "malicious", "ties", "fatigue"):
+        check(0 <= given[name] <= 1, name, given[name], "a share between 0 and 1")
+    check(given["spammers"] + given["malicious"] <= 1, "malicious", given["malicious"], "at most 1 together with spammers")
+    check(len(given["quality"]) == 2 and min(given["quality"]) > 0, "quality", given["quality"], "two numbers above 0")
+    check(given["spread"] is None or 0 <= given["spread"] < np.inf, "spread", given["spread"], "at least 0, or None")
+    check(abs(given["order_bias"]) <= 100, "order_bias", given["order_bias"], "between -100 and 100")
+    each, crowd = given["votes_per_pair"], given["annotators"]
+    check(each <= crowd, "votes_per_pair", each, f"at most the number of annotators, {crowd}")
+    check(given["votes"] % each == 0, "votes", given["votes"], f"a multiple of votes_per_pair, {each}")
+
+
+def _scores(rng: np.random.Generator, tasks: int, items: int, spread: float | None) -> Floats:
+    """The true scores, a row per task."""
+    if spread is None:
+        return rng.permuted(np.tile(np.arange(1.0, items + 1), (tasks, 1)), axis=1)
+    return rng.normal(0.0, spread, (tasks, items))
+
+
+def _qualities(rng: np.random.Generator, annotators: int, beta: tuple[float, float], spammers: float, malicious: float) -> Floats:
+    quality = rng.beta(*beta, annotators)
+    shuffled = rng.permutation(annotators)
+    n_spammers, n_malicious = round(spammers * annotators), round(malicious * annotators)
+    quality[shuffled[:n_spammers]] = 0.5
+    quality[shuffled[n_spammers : n_spammers + n_malicious]] = 0.0
+    return quality
+
+
+def _shown(rng: np.random.Generator, score: Floats, n_pairs: int, neighbours: int | None) -> tuple[Codes, Codes]:
+    """The entries shown left and right: every pair of items near enough in the true order is as likely as any other."""
+    tasks, items = score.shape
+    furthest = min(items - 1 if neighbours is None else neighbours, items - 1)
+    # So many pairs are 1, 2, … places apart; the number of a pair tells how far apart it is and where it begins.
+    until = np.cumsum(items - np.arange(1, furthest + 1))
+    number = rng.integers(0, until[-1], n_pairs)
+    apart = np.searchsorted(until, number, side="right") + 1
+    place = until[apart - 1] - 1 - number
+    task = np.arange(n_pairs) % tasks  # in turn, so that nobody is tired on the last task alone
+    by_place = (np.argsort(score, axis=1) + np.arange(tasks)[:, None] * items).astype(np.int32)
+    one, other = by_place[task, place], by_place[task, place + apart]
+    swap = rng.random(n_pairs) < 0.5
+    return np.where(swap, other, one), np.where(swap, one, other)
+
+
+def _distinct(rng: np.random.Generator, rows: int, each: int, among: int) -> Codes:
+    """Rows of `each` different codes below `among`, every set as likely as any other (Floyd's algorithm, all rows at once)."""
+    drawn = np.empty((rows, each), dtype=np.int32)
+    for column in range(each):
+        newest = among - each + column
+        code = rng.integers(0, newest + 1, rows, dtype=np.int32)
+        taken = (drawn[:, :column] == code[:, None]).any(axis=1)
+        drawn[:, column] = np.where(taken, newest, code)
+    return drawn
+
+
+def _earlier(annotator: Codes) -> NDArray[np.int64]:
+    """How many votes each vote's annotator gave before it."""
+    order = np.argsort(annotator, kind="stable")
+    count = np.bincount(annotator)
+    earlier = np.empty(len(annotator), dtype=np.int64)
+    earlier[order] = np.arange(len(annotator)) - np.repeat(np.cumsum(count) - count, count)
+    return earlier
+
+
+def _answers(rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: bool, ties: float, bias: float) -> NDArray[np.int8]:
+    lead = np.tanh(gap / 2) if matters else np.sign(gap)
+    left = 0.5 + (eta - 0.5) * lead
+    if bias:
+        # exp(bias) times the odds, written so that a chance of 0 or 1 stays what it is
+        left = left / (left + (1 - left) * np.exp(-bias))
+    outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
+    if ties:
+        alike = 1 - lead**2 if matters else 1.0  # 4 σ(d) σ(−d)
+        outcome[rng.random(len(gap)) < ties * alike] = TIE
+    return outcome
+
+
+def _vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:
+    return Vocabulary(
+        tasks=_names("task", tasks),
+        items=_names("item", items),
+        annotators=_names("annotator", annotators),
+        entry_task=np.repeat(np.arange(tasks, dtype=np.int32), items),
+        entry_item=np.tile(np.arange(items, dtype=np.int32), tasks),
+    )
+
+
+def _names(word: str, count: int) -> Ids:
+    """As many names, zero-padded so that they sort."""
+    width = len(str(count))
+    return ids([f"{word}{number:0{width}}" for number in range(1, count + 1)])
+
+
+def _no_grades_no_rankings(votes: Pairs) -> tuple[Grades, Pairs, Rankings]:
+    code, number = np.zeros(0, np.int32), np.zeros(0)
+    return Grades(code, code, number), votes, Rankings(code, code, np.zeros(0, bool), code, code, number)
