@@ -98,7 +98,7 @@ class CrowdBT:
     def _solve(self, objective: NegativeLogPosterior, quality: Floats) -> Minimum:
         start = objective.layout.pack(score=0.0, quality=np.log(quality / (1 - quality)))
         held = objective.layout.slices["quality"]
-        first = minimise(objective, start, max_iter=self.max_iter, tol=0.01, held=held, what="scores")
+        first = minimise(objective, start, max_iter=self.max_iter, tol=0.1, held=held, what="scores")
         return minimise(objective, first.x, max_iter=self.max_iter, tol=self.tol, what="scores and quality")
 
 

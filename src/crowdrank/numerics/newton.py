@@ -17,7 +17,7 @@ from crowdrank.consensus import Fit
 from crowdrank.numerics.progress import report
 from crowdrank.study import Floats
 
-LONGEST_STEP = 8.0  # of any parameter: on a logistic scale there is no reason to go further at once
+LONGEST_STEP = 2.0  # of any parameter: on a logistic scale this is far, and models are bent beyond it
 SUFFICIENT = 1e-4  # share of the predicted decrease a step must keep
 SMALLEST_CURVATURE = 1e-12
 
@@ -74,9 +74,7 @@ def minimise(
         diagonal = np.maximum(np.abs(objective.diagonal()), SMALLEST_CURVATURE)
         direction = _newton_direction(product, gradient, diagonal)
         settled = bool(np.max(np.abs(direction) * np.minimum(diagonal, 1.0)) <= tol)
-        longest = np.abs(direction).max()
-        if longest > LONGEST_STEP:
-            direction *= LONGEST_STEP / longest
+        direction = _shortened(direction, gradient)
         length, x, value, gradient = _line_search(objective, x, direction, value, gradient)
         # No way down is left but rounding: the gradient is as small as it can be measured.
         if settled or length == 0.0:
@@ -109,6 +107,14 @@ def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, d
         direction += scaled
         rho = rho_next
     return x
+
+
+def _shortened(direction: Floats, gradient: Floats) -> Floats:
+    """No parameter further than LONGEST_STEP, each by itself: one that hardly matters must not hold back all others."""
+    clipped = np.clip(direction, -LONGEST_STEP, LONGEST_STEP)
+    if gradient @ clipped < 0:
+        return clipped
+    return np.asarray(direction * min(1.0, LONGEST_STEP / np.abs(direction).max()))  # downhill in any case
 
 
 def _line_search(

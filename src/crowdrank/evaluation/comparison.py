@@ -1,0 +1,205 @@
+"""Methods side by side: every one fitted to the same judgments, measured against the same gold, with tests of what differs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus, _frame
+from crowdrank.evaluation.evaluate import Evaluation, Unjudged, evaluate_matched
+from crowdrank.evaluation.leaderboard import leaderboard
+from crowdrank.evaluation.matching import match
+from crowdrank.evaluation.measures import choose
+from crowdrank.evaluation.significance import holm, paired_t, randomisation
+from crowdrank.methods import METHODS, Method, method
+from crowdrank.numerics.progress import report
+from crowdrank.settings import SettingError, choice
+from crowdrank.study import Gold, JudgmentError, Judgments
+
+LEVEL = 0.05  # a difference is significant below this
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What each method is worth, best first by the first measure, and which differences from the best are more than chance."""
+
+    measures: tuple[str, ...]
+    evaluations: Mapping[str, Evaluation]  # method → its evaluation, best first
+    seconds: Mapping[str, float]  # what its fit took, compiling included
+    test_columns: Mapping[str, NDArray[Any]]
+    frame: str = "polars"  # the kind of data frame the tables are
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def table(self) -> Any:
+        """A data frame with the columns method, one per measure (its mean over tasks), seconds."""
+        columns: dict[str, NDArray[Any]] = {"method": np.array(list(self.evaluations), dtype=object)}
+        for name in self.measures:
+            columns[name] = np.array([evaluation.mean[name] for evaluation in self.evaluations.values()])
+        columns["seconds"] = np.array([self.seconds[label] for label in self.evaluations])
+        return _frame(columns, self.frame).to_native()
+
+    @cached_property
+    def tests(self) -> Any:
+        """Each method against the best one of each measure.
+
+        Columns: measure, method, against, difference (in the mean, below 0), p_t (paired t test), p_randomisation (Fisher's), p_holm
+        (p_randomisation corrected for the number of methods), significant (p_holm below .05).
+        """
+        return _frame(self.test_columns, self.frame).to_native()
+
+    @cached_property
+    def per_task(self) -> Any:
+        """A data frame with the columns method, task, then one per measure."""
+        all_of = list(self.evaluations.values())
+        columns: dict[str, NDArray[Any]] = {
+            "method": np.repeat(np.array(list(self.evaluations), dtype=object), [len(each.tasks) for each in all_of]),
+            "task": np.concatenate([each.tasks for each in all_of]),
+        }
+        values = np.concatenate([each.values for each in all_of])
+        return _frame({**columns, **dict(zip(self.measures, values.T, strict=True))}, self.frame).to_native()
+
+    def __repr__(self) -> str:
+        tests = self.test_columns
+        marked = {
+            (str(label), str(name))
+            for label, name, mark in zip(tests["method"], tests["measure"], tests["significant"], strict=True)
+            if mark
+        }
+        means = {label: evaluation.mean for label, evaluation in self.evaluations.items()}
+        return leaderboard(means, self.seconds, marked, self.notes)
+
+
+def compare(
+    judgments: Judgments,
+    gold: Gold,
+    methods: Iterable[str | Method] | None = None,
+    measures: str | Iterable[str] | None = None,
+    *,
+    seed: int = 0,
+    unjudged: Unjudged = "nonrelevant",
+    skip_empty: bool = False,
+) -> Comparison:
+    """Fit several methods to the same judgments and measure them against gold, which no method gets to see.
+
+    `methods` are names or methods with their settings; without them, all that can take the study. A method that cannot is a note.
+    `seed` goes to the methods given by name that have one, and to the randomisation test. For the rest see `evaluate`.
+    """
+    choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    chosen = choose(measures, gold)
+    matching = match(judgments.vocabulary, gold)
+    fitted, seconds, failed = _fit_all(_labelled(_methods(methods, judgments, seed)), judgments)
+    if not fitted:
+        raise JudgmentError("no method could be fitted: " + "; ".join(failed))
+    evaluations = {
+        label: evaluate_matched(matching, consensus.rank, chosen, unjudged=unjudged, skip_empty=skip_empty)
+        for label, consensus in fitted.items()
+    }
+    evaluations = dict(sorted(evaluations.items(), key=lambda pair: _worst_last(pair[1].mean[chosen[0].name])))
+    names = tuple(measure.name for measure in chosen)
+    said = {label: (*consensus.notes, *evaluations[label].notes) for label, consensus in fitted.items()}
+    return Comparison(
+        names,
+        evaluations,
+        seconds,
+        _tests(names, evaluations, seed),
+        judgments.vocabulary.frame,
+        (*failed, *_few_tasks(len(matching.tasks)), *_merged(said)),
+    )
+
+
+def _methods(wanted: Iterable[str | Method] | None, judgments: Judgments, seed: int) -> list[Method]:
+    if wanted is None:
+        wanted = [name for name, kind in METHODS.items() if set(kind.takes) & set(judgments.kinds)]
+    chosen = [
+        _seeded(each, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
+    ]
+    if not chosen:
+        raise JudgmentError("no method to compare: the study has no judgments, or no method is named")
+    return chosen
+
+
+def _seeded(name: str, seed: int) -> Method:
+    chosen = method(name)
+    return method(name, seed=seed) if "seed" in _settings(chosen) else chosen
+
+
+def _labelled(chosen: Sequence[Method]) -> dict[str, Method]:
+    """A label for each method: its name, and where that is not enough, the settings that are not the usual ones."""
+    names = [each.name for each in chosen]
+    labelled: dict[str, Method] = {}
+    for each in chosen:
+        label = each.name if names.count(each.name) == 1 else each.name + _unusual(each)
+        if label in labelled:
+            raise SettingError(f"{label} is named twice with the same settings")
+        labelled[label] = each
+    return labelled
+
+
+def _unusual(chosen: Method) -> str:
+    settings, usual = _settings(chosen), _settings(type(chosen)())
+    told = ", ".join(f"{name}={value}" for name, value in settings.items() if value != usual[name])
+    return f"({told})" if told else ""
+
+
+def _settings(chosen: Method) -> dict[str, Any]:
+    return {each.name: getattr(chosen, each.name) for each in fields(chosen)}  # type: ignore[arg-type]
+
+
+def _fit_all(methods: Mapping[str, Method], judgments: Judgments) -> tuple[dict[str, Consensus], dict[str, float], list[str]]:
+    """What each method found and how long it took; and what those that could not be fitted had to say."""
+    fitted, seconds, failed = {}, {}, []
+    for done, (label, each) in enumerate(methods.items()):
+        report("comparing", done, len(methods))
+        start = time.perf_counter()
+        try:
+            fitted[label] = each.fit(judgments)
+        except (JudgmentError, SettingError) as error:
+            failed.append(f"{label}: {error}")
+            continue
+        seconds[label] = time.perf_counter() - start
+    report("comparing", len(methods), len(methods))
+    return fitted, seconds, failed
+
+
+def _tests(names: Sequence[str], evaluations: Mapping[str, Evaluation], seed: int) -> dict[str, NDArray[Any]]:
+    """Each method against the best of each measure, as columns."""
+    rows: list[tuple[Any, ...]] = []
+    for column, name in enumerate(names):
+        best = min(evaluations, key=lambda label: _worst_last(evaluations[label].mean[name]))
+        others = [label for label in evaluations if label != best]
+        if not others or len(evaluations[best].tasks) < 2:
+            continue
+        gaps = np.stack([evaluations[label].values[:, column] - evaluations[best].values[:, column] for label in others], axis=1)
+        p_t = [paired_t(gap) for gap in gaps.T]
+        p = randomisation(gaps, seed=seed)
+        for number, (label, corrected) in enumerate(zip(others, holm(p), strict=True)):
+            difference = evaluations[label].mean[name] - evaluations[best].mean[name]
+            rows.append((name, label, best, difference, p_t[number], p[number], corrected, bool(corrected < LEVEL)))
+    kinds = {
+        "measure": object, "method": object, "against": object,
+        "difference": float, "p_t": float, "p_randomisation": float, "p_holm": float, "significant": bool,
+    }  # fmt: skip
+    return {name: np.array([row[at] for row in rows], dtype=kind) for at, (name, kind) in enumerate(kinds.items())}
+
+
+def _worst_last(mean: float) -> float:
+    """To sort by: the highest first, what is undefined last."""
+    return float("inf") if np.isnan(mean) else -mean
+
+
+def _few_tasks(tasks: int) -> list[str]:
+    return ["one task: no test over tasks is possible"] if tasks == 1 else []
+
+
+def _merged(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Notes of all methods: what they all say once, the rest behind the method's name."""
+    everyone = [note for note in next(iter(notes.values())) if all(note in said for said in notes.values())]
+    own = [f"{label}: {note}" for label, said in notes.items() for note in said if note not in everyone]
+    return list(dict.fromkeys([*everyone, *own]))

@@ -1,0 +1,144 @@
+"""How good is a ranking, by the measures of `crowdrank.evaluation.measures`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import _frame
+from crowdrank.evaluation.kernels import GradedLists
+from crowdrank.evaluation.matching import Matching, match, vocabulary_and_rank
+from crowdrank.evaluation.measures import Measure, choose
+from crowdrank.settings import choice
+from crowdrank.study import Floats, Gold, Ids
+
+Unjudged = Literal["nonrelevant", "ignore"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a ranking is worth: the value of each measure in each task, and their means."""
+
+    measures: tuple[str, ...]
+    tasks: Ids
+    values: Floats  # one row per task, one column per measure; NaN where a measure is undefined
+    frame: str = "polars"  # the kind of data frame `per_task` is
+    notes: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """Each measure's mean over the tasks in which it is defined; NaN where there are none."""
+        return dict(zip(self.measures, mean_defined(self.values).tolist(), strict=True))
+
+    @cached_property
+    def per_task(self) -> Any:
+        """A data frame with the columns task, then one per measure."""
+        return _frame({"task": self.tasks, **dict(zip(self.measures, self.values.T, strict=True))}, self.frame).to_native()
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name in self.measures)
+        lines = [
+            f"Evaluation: mean of {len(self.tasks):,} task{'s' * (len(self.tasks) != 1)}",
+            *(f"  {name:<{width}}  {value:.4f}" for name, value in self.mean.items()),
+            *(f"note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+
+def evaluate(
+    ranking: Any,
+    gold: Gold,
+    measures: str | Iterable[str] | None = None,
+    *,
+    unjudged: Unjudged = "nonrelevant",
+    skip_empty: bool = False,
+) -> Evaluation:
+    """Measure a ranking against gold: each task first, then the mean over the tasks that both have.
+
+    `ranking` is a Consensus, or a data frame with the columns item, score or rank (score, if it has both), and task where there are
+    several. As in trec_eval, ranked items without gold are not relevant (`unjudged="ignore"` leaves them out of the lists), relevant
+    items not ranked count as missed, and a task without relevant item counts 0 (`skip_empty=True` leaves it out of the means). Items
+    without score are not retrieved. Equal scores (as in `Consensus.rank`) are ordered by item id, the later in the alphabet first.
+    acc, tau and spearman see ties as ties, and only the items that have both a score and gold; where gold has no two different
+    values they are undefined, and left out of the mean.
+
+    >>> from crowdrank.study import Gold, Vocabulary, ids
+    >>> words = Vocabulary(ids(["q"]), ids(["a", "b", "c"]), ids([]), np.zeros(3, np.int32), np.arange(3, dtype=np.int32))
+    >>> gold = Gold(words, np.array([1.0, 0.0, 2.0]), "grade")
+    >>> evaluate({"item": ["c", "b", "a"], "rank": [1, 2, 3]}, gold, ["p@2", "mrr", "acc"])
+    Evaluation: mean of 1 task
+      p@2  0.5000
+      mrr  1.0000
+      acc  0.6667
+    """
+    choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    chosen = choose(measures, gold)
+    vocabulary, rank = vocabulary_and_rank(ranking, gold)
+    return evaluate_matched(match(vocabulary, gold), rank, chosen, unjudged=unjudged, skip_empty=skip_empty)
+
+
+def evaluate_matched(
+    matching: Matching, rank: NDArray[np.int32], chosen: Sequence[Measure], *, unjudged: Unjudged, skip_empty: bool
+) -> Evaluation:
+    """Measure one of several rankings of the same entries."""
+    wanted = {measure.family.looks_at for measure in chosen}
+    lists = matching.graded_lists(matching.order(rank), condensed=unjudged == "ignore") if "grades" in wanted else None
+    orders = matching.orders(rank) if "orders" in wanted else None
+    values = np.stack([measure.per_task(lists, orders) for measure in chosen], axis=1)
+    notes = [*matching.notes, *_without_gold(matching, rank, unjudged), *_not_retrieved(matching, rank)]
+    if lists is not None:
+        graded = [column for column, measure in enumerate(chosen) if measure.family.looks_at == "grades"]
+        notes += _empty_tasks(values, graded, lists, skip_empty)
+    notes += _undefined(values, chosen)
+    return Evaluation(tuple(measure.name for measure in chosen), matching.tasks, values, matching.vocabulary.frame, tuple(notes))
+
+
+def mean_defined(values: Floats) -> Floats:
+    """The mean of each column over its rows that are not NaN; NaN where all are."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=0)
+    total = np.where(defined, values, 0.0).sum(axis=0)
+    mean: Floats = np.full(values.shape[1], np.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    return mean
+
+
+def _without_gold(matching: Matching, rank: NDArray[np.int32], unjudged: Unjudged) -> list[str]:
+    ranked = rank[matching.entry] > 0
+    count = int((np.isnan(matching.gold) & ranked).sum())
+    how = "taken as not relevant" if unjudged == "nonrelevant" else "left out of the lists"
+    return [f"{count:,} of {int(ranked.sum()):,} ranked items have no gold: {how}"] if count else []
+
+
+def _not_retrieved(matching: Matching, rank: NDArray[np.int32]) -> list[str]:
+    known = matching.n_gold
+    found = int(((rank[matching.entry] > 0) & ~np.isnan(matching.gold)).sum())
+    return (
+        [f"{known - found:,} of {known:,} items with gold are not ranked: they count as not retrieved"] if found < known else []
+    )
+
+
+def _empty_tasks(values: Floats, graded: list[int], lists: GradedLists, skip_empty: bool) -> list[str]:
+    """Leave tasks without relevant item out of the measures of gain if asked to; say how many there are."""
+    empty = np.flatnonzero(lists.relevant == 0)
+    if not len(empty):
+        return []
+    if skip_empty:
+        values[np.ix_(empty, np.array(graded))] = np.nan
+    how = "left out of the mean" if skip_empty else "they count 0"
+    return [f"{len(empty):,} of {lists.n_tasks:,} tasks have no relevant item: {how}"]
+
+
+def _undefined(values: Floats, chosen: Sequence[Measure]) -> list[str]:
+    """Say how many tasks the measures of order cannot judge."""
+    ordered = [column for column, measure in enumerate(chosen) if measure.family.looks_at == "orders"]
+    if not ordered:
+        return []
+    count = int(np.isnan(values[:, ordered]).any(axis=1).sum())
+    names = ", ".join(chosen[column].name for column in ordered)
+    return [f"{count:,} of {len(values):,} tasks have no two ranked items of different gold: no {names} there"] if count else []

@@ -1,0 +1,200 @@
+"""A ranking beside gold: which tasks and items they share, and in what order the ranking has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus, rank_within
+from crowdrank.evaluation.kernels import GradedLists, Ints, Lists
+from crowdrank.evaluation.order import Orders
+from crowdrank.study import Floats, Gold, Ids, JudgmentError, Vocabulary, _recode_tasks, ids
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matching:
+    """The entries of a vocabulary beside gold, in the tasks that both have. Made once, it serves every ranking of the vocabulary."""
+
+    vocabulary: Vocabulary
+    tasks: Ids  # the tasks in both; codes below are of these
+    entry: NDArray[np.intp]  # the vocabulary's entries in these tasks
+    task: Ints  # of each entry, ascending
+    gold: Floats  # of each entry, NaN where there is none
+    ideal: Lists  # everything gold knows in these tasks, ranked or not, best first
+    n_gold: int
+    top_grade: float
+    notes: tuple[str, ...]
+
+    def order(self, rank: NDArray[np.int32]) -> NDArray[np.intp]:
+        """The entries (as rows of `entry`) of every task in the order of their ranks; unranked ones (0) are left out.
+
+        Of equally ranked items the one later in the alphabet comes first, as in trec_eval.
+        """
+        rank = rank[self.entry]
+        rows = np.flatnonzero(rank)
+        task = self.task[rows]
+        starts = np.searchsorted(task, np.arange(len(self.tasks)))
+        slot = starts[task] + rank[rows] - 1  # the items of a tie share the first of their slots
+        tied = np.flatnonzero(np.bincount(slot)[slot] > 1) if len(slot) else slot
+        if len(tied):
+            slot[tied] = _spread(slot[tied], self._alphabet(rows[tied]))
+        ordered = np.empty_like(rows)
+        ordered[slot] = rows
+        return ordered
+
+    def _alphabet(self, rows: NDArray[np.intp]) -> Ints:
+        """The place of each row's item in the alphabet."""
+        codes, inverse = np.unique(self.vocabulary.entry_item[self.entry[rows]], return_inverse=True)
+        names = [str(name) for name in self.vocabulary.items[codes]]
+        place = np.empty(len(names), dtype=np.int64)
+        place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        return place[inverse]
+
+    def graded_lists(self, order: NDArray[np.intp], *, condensed: bool) -> GradedLists:
+        """The lists that measures of gain look at; condensed, without the items that have no gold."""
+        if condensed:
+            order = order[~np.isnan(self.gold[order])]
+        return GradedLists(
+            n_tasks=len(self.tasks),
+            ranked=Lists.of(self.task[order], self.gold[order]),
+            ideal=self.ideal,
+            top_grade=self.top_grade,
+        )
+
+    def orders(self, rank: NDArray[np.int32]) -> Orders:
+        """The two orders of the items that have both a rank and gold."""
+        rank = rank[self.entry]
+        both = (rank > 0) & ~np.isnan(self.gold)
+        return Orders.of(len(self.tasks), self.task[both], rank[both], self.gold[both])
+
+
+def _spread(slot: Ints, alphabet: Ints) -> Ints:
+    """Give the items that share a slot the slots that follow it, the last in the alphabet first."""
+    order = np.lexsort((-alphabet, slot))
+    ascending = slot[order]
+    first = np.searchsorted(ascending, ascending)
+    spread = np.empty_like(slot)
+    spread[order] = ascending + np.arange(len(slot)) - first
+    return spread
+
+
+@lru_cache(maxsize=1)  # by identity: whoever evaluates several rankings of one study matches their names once
+def match(vocabulary: Vocabulary, gold: Gold) -> Matching:
+    """Find what the rankings of a vocabulary and gold have in common."""
+    known = gold.vocabulary
+    own_task = _recode_tasks(vocabulary.tasks, known.tasks)
+    if not np.any(own_task >= 0):
+        raise JudgmentError(f"the ranking and gold share no task; {_examples('tasks', vocabulary.tasks, known.tasks)}")
+    value = gold.align(vocabulary)
+    if np.all(np.isnan(value)):
+        raise JudgmentError(f"no ranked item has gold; {_examples('items', vocabulary.items, known.items)}")
+    shared = np.flatnonzero(own_task >= 0)
+    number = np.full(len(vocabulary.tasks), -1, dtype=np.int64)
+    number[shared] = np.arange(len(shared))
+    gold_number = np.full(len(known.tasks), -1, dtype=np.int64)
+    gold_number[own_task[shared]] = np.arange(len(shared))
+    entry = np.flatnonzero(number[vocabulary.entry_task] >= 0)
+    gold_task, gold_value = _best_first(gold_number[known.entry_task], gold.value)
+    return Matching(
+        vocabulary=vocabulary,
+        tasks=vocabulary.tasks[shared],
+        entry=entry,
+        task=number[vocabulary.entry_task[entry]],
+        gold=value[entry],
+        ideal=Lists.of(gold_task, gold_value),
+        n_gold=len(gold_value),
+        top_grade=float(np.nanmax(gold.value)),
+        notes=_tasks_apart(len(vocabulary.tasks) - len(shared), len(known.tasks) - len(shared)),
+    )
+
+
+def _best_first(task: Ints, value: Floats) -> tuple[Ints, Floats]:
+    """Sorted by task, then by value, highest first; without tasks of number -1 and values that are NaN."""
+    kept = (task >= 0) & ~np.isnan(value)
+    levels = -np.unique(-value[kept])
+    # Sorting whole numbers, not rows: several times as fast as a sort by two keys.
+    key = np.sort(task[kept] * len(levels) + np.searchsorted(-levels, -value[kept]))
+    return key // len(levels), levels[key % len(levels)]
+
+
+def _tasks_apart(without_gold: int, without_ranking: int) -> tuple[str, ...]:
+    said = []
+    if without_gold:
+        said.append(f"{without_gold:,} ranked task{'s' * (without_gold > 1)} without gold: left out")
+    if without_ranking:
+        said.append(f"{without_ranking:,} task{'s' * (without_ranking > 1)} of the gold not ranked: left out")
+    return tuple(said)
+
+
+def _examples(what: str, ours: Ids, theirs: Ids) -> str:
+    return f"{what} of the ranking are like {_some(ours)}, those of gold like {_some(theirs)}"
+
+
+def _some(names: Ids) -> str:
+    return ", ".join(repr(str(name)[:50]) for name in names[:3]) or "(none)"
+
+
+def vocabulary_and_rank(ranking: Any, gold: Gold) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """The entries of a consensus or of a data frame, and the rank of each (0 for those without score)."""
+    if isinstance(ranking, Consensus):
+        return ranking.vocabulary, ranking.rank
+    frame = _eager(ranking)
+    value = next((name for name in ("score", "rank") if name in frame.columns), None)
+    if "item" not in frame.columns or value is None:
+        raise JudgmentError(f"a ranking needs the columns item and score or rank; it has {', '.join(frame.columns) or 'none'}")
+    tasks, task = _encode(frame["task"].to_list() if "task" in frame.columns else [_only_task(gold)] * len(frame))
+    items, item = _encode(frame["item"].to_list())
+    order = np.lexsort((item, task))
+    words = Vocabulary(tasks, items, ids([]), task[order], item[order], frame.implementation.value)
+    _refuse_repeated(words)
+    score = _numbers(frame[value].to_list(), value)[order]
+    return words, rank_within(-score if value == "rank" else score, words.entry_task)
+
+
+def _eager(ranking: Any) -> nw.DataFrame[Any]:
+    if isinstance(ranking, Mapping):
+        return nw.from_dict(ranking, backend="polars")
+    try:
+        frame = nw.from_native(ranking)
+    except TypeError:
+        raise JudgmentError(f"a ranking is a Consensus or a data frame, not {type(ranking).__name__}") from None
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _only_task(gold: Gold) -> Any:
+    """The task of a ranking that names none."""
+    tasks = gold.vocabulary.tasks
+    if len(tasks) != 1:
+        raise JudgmentError(f"the ranking has no column task, and gold has {len(tasks):,} tasks")
+    return tasks[0]
+
+
+def _encode(values: list[Any]) -> tuple[Ids, NDArray[np.int32]]:
+    """Names as codes, in the order in which they first appear."""
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise JudgmentError(f"row {row + 1} of the ranking has no task or no item")
+    names = {str(value): value for value in values}
+    code = {text: number for number, text in enumerate(names)}
+    return ids(list(names.values())), np.fromiter((code[str(value)] for value in values), np.int32, len(values))
+
+
+def _numbers(values: list[Any], column: str) -> Floats:
+    try:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    except (TypeError, ValueError) as error:
+        raise JudgmentError(f"column {column} of the ranking holds what is no number: {error}") from None
+
+
+def _refuse_repeated(words: Vocabulary) -> None:
+    same = (np.diff(words.entry_task) == 0) & (np.diff(words.entry_item) == 0)
+    if same.any():
+        at = int(np.argmax(same))
+        item, task = words.items[words.entry_item[at]], words.tasks[words.entry_task[at]]
+        raise JudgmentError(f"item {item!r} is ranked twice in task {task!r}")

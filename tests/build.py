@@ -1,0 +1,100 @@
+"""Studies from a few rows of names, and slow, obvious measures: for tests that must not depend on `crowdrank.formats`."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from crowdrank.study import LEFT, RIGHT, TIE, Gold, Grades, Judgments, Pairs, Rankings, Vocabulary, ids
+
+
+def judgments(*, pairs=(), grades=(), lists=(), entries=(), frame="polars") -> Judgments:
+    """A study from rows.
+
+    pairs: (task, annotator, left, right, winner or "tie"); grades: (task, annotator, item, grade);
+    lists: (task, annotator, [items of the first place, of the second, …], unlisted below);
+    entries: (task, item) that take part though nobody may have judged them.
+    """
+    listed = [(task, annotator, place, item) for task, annotator, places, _ in lists for place in places for item in place]
+    annotators = sorted({row[1] for rows in (pairs, grades, lists) for row in rows})
+    seen = {(t, i) for t, _, left, right, _ in pairs for i in (left, right)}
+    seen |= {(t, i) for t, _, i, _ in grades} | {(t, i) for t, _, _, i in listed} | set(entries)
+    words = vocabulary(sorted(seen), annotators, frame)
+    entry = {(words.tasks[t], words.items[i]): e for e, (t, i) in enumerate(zip(words.entry_task, words.entry_item, strict=True))}
+    who = {name: code for code, name in enumerate(annotators)}
+    return Judgments(
+        words,
+        Grades(
+            codes(who[a] for _, a, _, _ in grades),
+            codes(entry[t, i] for t, _, i, _ in grades),
+            np.array([g for *_, g in grades], dtype=float),
+        ),
+        Pairs(
+            codes(who[row[1]] for row in pairs),
+            codes(entry[t, left] for t, _, left, _, _ in pairs),
+            codes(entry[t, right] for t, _, _, right, _ in pairs),
+            np.array([{left: LEFT, right: RIGHT, "tie": TIE}[w] for _, _, left, right, w in pairs], dtype=np.int8),
+        ),
+        rankings(lists, words, who, entry),
+    )
+
+
+def vocabulary(task_items, annotators, frame="polars") -> Vocabulary:
+    tasks, items = sorted({t for t, _ in task_items}), sorted({i for _, i in task_items})
+    return Vocabulary(
+        ids(tasks),
+        ids(items),
+        ids(annotators),
+        codes(tasks.index(t) for t, _ in task_items),
+        codes(items.index(i) for _, i in task_items),
+        frame,
+    )
+
+
+def rankings(lists, words, who, entry) -> Rankings:
+    rows = [
+        (number, entry[task, item], float(position))
+        for number, (task, _, places, _) in enumerate(lists)
+        for position, place in enumerate(places)
+        for item in place
+    ]
+    return Rankings(
+        codes(who[annotator] for _, annotator, _, _ in lists),
+        codes(list(words.tasks).index(task) for task, *_ in lists),
+        np.array([below for *_, below in lists], dtype=bool),
+        codes(number for number, _, _ in rows),
+        codes(e for _, e, _ in rows),
+        np.array([position for *_, position in rows], dtype=float),
+    )
+
+
+def codes(values) -> np.ndarray:
+    return np.array(list(values), dtype=np.int32)
+
+
+def with_pairs(study: Judgments, **columns) -> Judgments:
+    """The same study with some columns of its pairs changed."""
+    return replace(study, pairs=replace(study.pairs, **columns))
+
+
+def gold(study: Judgments, value) -> Gold:
+    return Gold(study.vocabulary, np.asarray(value, dtype=float), "score")
+
+
+def pair_accuracy(score, truth) -> float:
+    """Share of the pairs of items with different truth that the scores put right; equal scores are half right (one task)."""
+    truly, found = np.sign(np.subtract.outer(truth, truth)), np.sign(np.subtract.outer(score, score))
+    return float((truly * found)[truly != 0].mean() + 1) / 2
+
+
+def slope(function, x, step=1e-6) -> np.ndarray:
+    """The gradient (or, of a vector function, the Jacobian) by central differences."""
+    unit = np.eye(len(x)) * step
+    return np.array([(np.asarray(function(x + u)) - np.asarray(function(x - u))) / (2 * step) for u in unit])
+
+
+def with_long_grades(count) -> Judgments:
+    """One annotator who graded this many items of one task."""
+    items = np.arange(count, dtype=np.int32)
+    words = Vocabulary(ids(["t"]), ids(range(count)), ids(["ann"]), np.zeros(count, np.int32), items)
+    empty = judgments()
+    return Judgments(words, Grades(np.zeros(count, np.int32), items, np.ones(count)), empty.pairs, empty.rankings)

@@ -1,0 +1,37 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdrank.numerics.agreement import concordance
+
+# Few values, so that positions and scores are often equal.
+LISTS = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), max_size=12), min_size=1, max_size=5)
+
+
+def slowly(rows):
+    pairs = agree = 0.0
+    for (place, score), (other_place, other_score) in combinations(rows, 2):
+        if place != other_place:
+            pairs += 1
+            agree += 0.5 if score == other_score else float((place < other_place) == (score > other_score))
+    return pairs, agree
+
+
+@given(LISTS)
+def test_agrees_with_looking_at_every_pair(lists):
+    lists = [sorted(rows, key=lambda row: row[0]) for rows in lists]
+    starts = np.cumsum([0, *map(len, lists)])
+    flat = np.array([row for rows in lists for row in rows], dtype=float).reshape(-1, 2)
+    pairs, agree = concordance(starts, flat[:, 0].copy(), flat[:, 1].copy())
+    assert list(zip(pairs, agree, strict=True)) == [slowly(rows) for rows in lists]
+
+
+@pytest.mark.parametrize(("sign", "share"), [(1, 0.0), (-1, 1.0), (0, 0.5)])
+def test_a_long_list_forwards_backwards_and_all_tied(sign, share):
+    n = 20_000
+    pairs, agree = concordance(np.array([0, n]), np.arange(n, dtype=float), sign * np.arange(n, dtype=float))
+    assert pairs[0] == n * (n - 1) / 2
+    assert agree[0] == share * pairs[0]

@@ -1,0 +1,45 @@
+"""The real data of Chen et al. (WSDM 2013): which of two texts is harder to read. Figures: accuracy of eq. 20."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from crowdrank.methods.bradley_terry import BradleyTerry
+from crowdrank.methods.crowd_bt import CrowdBT
+
+FOLDER = Path(os.environ.get("CROWDRANK_DATA", "")) / "readability_crowdbt"
+pytestmark = pytest.mark.skipif(
+    "CROWDRANK_DATA" not in os.environ or not FOLDER.is_dir(),
+    reason="CROWDRANK_DATA does not name a folder that holds readability_crowdbt",
+)
+
+PRIORS = (0.1, 0.5, 1.0, 10.0, 50.0)
+MEASURED = {BradleyTerry: (0.6762, 0.6799, 0.6820, 0.6803, 0.6627), CrowdBT: (0.6933, 0.6963, 0.6981, 0.6874, 0.6689)}
+PAPER = {BradleyTerry: 0.6815, CrowdBT: 0.6978}  # at prior 1
+
+
+@pytest.fixture(scope="module")
+def votes_and_grades(build):
+    votes = build.judgments(pairs=pl.read_csv(FOLDER / "pairwise.csv.gz").rows())
+    grades = dict(pl.read_csv(FOLDER / "gold.csv.gz").select("item", "grade").iter_rows())
+    return votes, np.array([grades[item] for item in votes.vocabulary.items])
+
+
+@pytest.mark.parametrize("method", [BradleyTerry, CrowdBT])
+def test_no_worse_than_the_paper(build, votes_and_grades, method):
+    votes, grades = votes_and_grades
+    consensus = method(prior=1.0).fit(votes)
+    assert consensus.fit.converged
+    assert build.pair_accuracy(consensus.score, grades) >= PAPER[method]
+
+
+@pytest.mark.parametrize(
+    ("method", "prior", "measured"),
+    [(method, prior, figure) for method, figures in MEASURED.items() for prior, figure in zip(PRIORS, figures, strict=True)],
+)
+def test_every_prior_of_the_table(build, votes_and_grades, method, prior, measured):
+    votes, grades = votes_and_grades
+    assert build.pair_accuracy(method(prior=prior).fit(votes).score, grades) == pytest.approx(measured, abs=0.001)
