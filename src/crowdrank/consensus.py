@@ -64,14 +64,14 @@ class Consensus:
         }
         if self.difficulty is not None:
             columns["difficulty"] = self.difficulty
-        frame = _frame({name: values[order] for name, values in columns.items()}, words.frame)
+        frame = frame_of({name: values[order] for name, values in columns.items()}, words.frame)
         unranked = nw.col("rank") == 0
         return frame.with_columns(nw.when(~unranked).then(nw.col("rank")).alias("rank")).to_native()
 
     @cached_property
     def annotators(self) -> Any:
         """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
-        return _frame(self.annotator_columns, self.vocabulary.frame).to_native()
+        return frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
 
     @property
     def disconnected(self) -> dict[Any, int]:
@@ -107,7 +107,8 @@ def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
         return rank
     scale = np.abs(score[scored]).max() or 1.0
     scaled, group = score[scored] / scale, group[scored]
-    order = np.lexsort((-scaled, group))
+    # One whole number per row sorts several times as fast as two columns; it tells scores apart to 2⁻³⁶, finer than ties are.
+    order = np.argsort((group.astype(np.int64) << 38) - np.rint(scaled * (1 << 36)).astype(np.int64))
     scaled, group = scaled[order], group[order]
     place = np.arange(len(order))
     new_group = np.r_[True, group[1:] != group[:-1]]
@@ -141,7 +142,7 @@ def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     return words
 
 
-def _frame(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:
+def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:
     """A data frame of the wanted kind, with missing numbers as that kind writes them."""
     data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
     frame = nw.from_dict(data, backend=backend)

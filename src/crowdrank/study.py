@@ -159,12 +159,12 @@ class Gold:
 
 def _entry_keys(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
     """Each entry of one vocabulary as `task * items + item` in the codes of another; -1 where it has no such name."""
-    task = _recode_tasks(of.tasks, into.tasks)[of.entry_task]
+    task = recode_tasks(of.tasks, into.tasks)[of.entry_task]
     item = recode(of.items, into.items)[of.entry_item]
     return np.where((task < 0) | (item < 0), -1, task * len(into.items) + item)
 
 
-def _recode_tasks(tasks: Ids, into: Ids) -> NDArray[np.int64]:
+def recode_tasks(tasks: Ids, into: Ids) -> NDArray[np.int64]:
     """As `recode`; where one side has a single task and the other never named its own, the two are the same."""
     if len(tasks) == len(into) == 1 and UNNAMED_TASK in (tasks[0], into[0]):
         return np.zeros(1, dtype=np.int64)

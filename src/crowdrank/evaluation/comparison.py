@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, _frame
+from crowdrank.consensus import Consensus, frame_of
 from crowdrank.evaluation.evaluate import Evaluation, Unjudged, evaluate_matched
 from crowdrank.evaluation.leaderboard import leaderboard
 from crowdrank.evaluation.matching import match
@@ -20,7 +20,7 @@ from crowdrank.evaluation.significance import holm, paired_t, randomisation
 from crowdrank.methods import METHODS, Method, method
 from crowdrank.numerics.progress import report
 from crowdrank.settings import SettingError, choice
-from crowdrank.study import Gold, JudgmentError, Judgments
+from crowdrank.study import Frame, Gold, JudgmentError, Judgments
 
 LEVEL = 0.05  # a difference is significant below this
 
@@ -33,7 +33,7 @@ class Comparison:
     evaluations: Mapping[str, Evaluation]  # method → its evaluation, best first
     seconds: Mapping[str, float]  # what its fit took, compiling included
     test_columns: Mapping[str, NDArray[Any]]
-    frame: str = "polars"  # the kind of data frame the tables are
+    frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
 
     @cached_property
@@ -43,7 +43,7 @@ class Comparison:
         for name in self.measures:
             columns[name] = np.array([evaluation.mean[name] for evaluation in self.evaluations.values()])
         columns["seconds"] = np.array([self.seconds[label] for label in self.evaluations])
-        return _frame(columns, self.frame).to_native()
+        return frame_of(columns, self.frame).to_native()
 
     @cached_property
     def tests(self) -> Any:
@@ -52,7 +52,7 @@ class Comparison:
         Columns: measure, method, against, difference (in the mean, below 0), p_t (paired t test), p_randomisation (Fisher's), p_holm
         (p_randomisation corrected for the number of methods), significant (p_holm below .05).
         """
-        return _frame(self.test_columns, self.frame).to_native()
+        return frame_of(self.test_columns, self.frame).to_native()
 
     @cached_property
     def per_task(self) -> Any:
@@ -63,7 +63,7 @@ class Comparison:
             "task": np.concatenate([each.tasks for each in all_of]),
         }
         values = np.concatenate([each.values for each in all_of])
-        return _frame({**columns, **dict(zip(self.measures, values.T, strict=True))}, self.frame).to_native()
+        return frame_of({**columns, **dict(zip(self.measures, values.T, strict=True))}, self.frame).to_native()
 
     def __repr__(self) -> str:
         tests = self.test_columns

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import _frame
+from crowdrank.consensus import Consensus, frame_of
 from crowdrank.evaluation.kernels import GradedLists
-from crowdrank.evaluation.matching import Matching, match, vocabulary_and_rank
+from crowdrank.evaluation.matching import Matching, match
 from crowdrank.evaluation.measures import Measure, choose
 from crowdrank.settings import choice
-from crowdrank.study import Floats, Gold, Ids
+from crowdrank.study import Floats, Frame, Gold, Ids
 
 Unjudged = Literal["nonrelevant", "ignore"]
 
@@ -27,7 +27,7 @@ class Evaluation:
     measures: tuple[str, ...]
     tasks: Ids
     values: Floats  # one row per task, one column per measure; NaN where a measure is undefined
-    frame: str = "polars"  # the kind of data frame `per_task` is
+    frame: Frame = "polars"  # the kind of data frame `per_task` is
     notes: tuple[str, ...] = field(default=())
 
     @cached_property
@@ -38,7 +38,7 @@ class Evaluation:
     @cached_property
     def per_task(self) -> Any:
         """A data frame with the columns task, then one per measure."""
-        return _frame({"task": self.tasks, **dict(zip(self.measures, self.values.T, strict=True))}, self.frame).to_native()
+        return frame_of({"task": self.tasks, **dict(zip(self.measures, self.values.T, strict=True))}, self.frame).to_native()
 
     def __repr__(self) -> str:
         width = max(len(name) for name in self.measures)
@@ -67,10 +67,9 @@ def evaluate(
     acc, tau and spearman see ties as ties, and only the items that have both a score and gold; where gold has no two different
     values they are undefined, and left out of the mean.
 
-    >>> from crowdrank.study import Gold, Vocabulary, ids
-    >>> words = Vocabulary(ids(["q"]), ids(["a", "b", "c"]), ids([]), np.zeros(3, np.int32), np.arange(3, dtype=np.int32))
-    >>> gold = Gold(words, np.array([1.0, 0.0, 2.0]), "grade")
-    >>> evaluate({"item": ["c", "b", "a"], "rank": [1, 2, 3]}, gold, ["p@2", "mrr", "acc"])
+    >>> import crowdrank as cr
+    >>> gold = cr.gold({"item": ["a", "b", "c"], "grade": [1, 0, 2]})
+    >>> cr.evaluate({"item": ["c", "b", "a"], "rank": [1, 2, 3]}, gold, ["p@2", "mrr", "acc"])
     Evaluation: mean of 1 task
       p@2  0.5000
       mrr  1.0000
@@ -78,8 +77,17 @@ def evaluate(
     """
     choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     chosen = choose(measures, gold)
-    vocabulary, rank = vocabulary_and_rank(ranking, gold)
-    return evaluate_matched(match(vocabulary, gold), rank, chosen, unjudged=unjudged, skip_empty=skip_empty)
+    consensus = ranking if isinstance(ranking, Consensus) else _consensus_of(ranking)
+    matching = match(consensus.vocabulary, gold)
+    return evaluate_matched(matching, consensus.rank, chosen, unjudged=unjudged, skip_empty=skip_empty)
+
+
+def _consensus_of(frame: Any) -> Consensus:
+    from crowdrank.formats.encode import scores_of  # here, not above: whoever has a Consensus needs no reader
+    from crowdrank.formats.source import of_frame
+
+    source, kind = of_frame(frame)
+    return scores_of(source, {}, frame=kind)
 
 
 def evaluate_matched(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, rank_within
 from crowdrank.evaluation.kernels import GradedLists, Ints, Lists
 from crowdrank.evaluation.order import Orders
-from crowdrank.study import Floats, Gold, Ids, JudgmentError, Vocabulary, _recode_tasks, ids
+from crowdrank.study import UNNAMED_TASK, Floats, Gold, Ids, JudgmentError, Vocabulary, recode_tasks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +84,10 @@ def _spread(slot: Ints, alphabet: Ints) -> Ints:
 def match(vocabulary: Vocabulary, gold: Gold) -> Matching:
     """Find what the rankings of a vocabulary and gold have in common."""
     known = gold.vocabulary
-    own_task = _recode_tasks(vocabulary.tasks, known.tasks)
+    own_task = recode_tasks(vocabulary.tasks, known.tasks)
     if not np.any(own_task >= 0):
+        if vocabulary.tasks.tolist() == [UNNAMED_TASK]:
+            raise JudgmentError(f"the ranking names no task, and gold has {len(known.tasks):,} of them")
         raise JudgmentError(f"the ranking and gold share no task; {_examples('tasks', vocabulary.tasks, known.tasks)}")
     value = gold.align(vocabulary)
     if np.all(np.isnan(value)):
@@ -138,63 +136,3 @@ def _examples(what: str, ours: Ids, theirs: Ids) -> str:
 
 def _some(names: Ids) -> str:
     return ", ".join(repr(str(name)[:50]) for name in names[:3]) or "(none)"
-
-
-def vocabulary_and_rank(ranking: Any, gold: Gold) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """The entries of a consensus or of a data frame, and the rank of each (0 for those without score)."""
-    if isinstance(ranking, Consensus):
-        return ranking.vocabulary, ranking.rank
-    frame = _eager(ranking)
-    value = next((name for name in ("score", "rank") if name in frame.columns), None)
-    if "item" not in frame.columns or value is None:
-        raise JudgmentError(f"a ranking needs the columns item and score or rank; it has {', '.join(frame.columns) or 'none'}")
-    tasks, task = _encode(frame["task"].to_list() if "task" in frame.columns else [_only_task(gold)] * len(frame))
-    items, item = _encode(frame["item"].to_list())
-    order = np.lexsort((item, task))
-    words = Vocabulary(tasks, items, ids([]), task[order], item[order], frame.implementation.value)
-    _refuse_repeated(words)
-    score = _numbers(frame[value].to_list(), value)[order]
-    return words, rank_within(-score if value == "rank" else score, words.entry_task)
-
-
-def _eager(ranking: Any) -> nw.DataFrame[Any]:
-    if isinstance(ranking, Mapping):
-        return nw.from_dict(ranking, backend="polars")
-    try:
-        frame = nw.from_native(ranking)
-    except TypeError:
-        raise JudgmentError(f"a ranking is a Consensus or a data frame, not {type(ranking).__name__}") from None
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-
-
-def _only_task(gold: Gold) -> Any:
-    """The task of a ranking that names none."""
-    tasks = gold.vocabulary.tasks
-    if len(tasks) != 1:
-        raise JudgmentError(f"the ranking has no column task, and gold has {len(tasks):,} tasks")
-    return tasks[0]
-
-
-def _encode(values: list[Any]) -> tuple[Ids, NDArray[np.int32]]:
-    """Names as codes, in the order in which they first appear."""
-    for row, value in enumerate(values):
-        if value is None or value != value:
-            raise JudgmentError(f"row {row + 1} of the ranking has no task or no item")
-    names = {str(value): value for value in values}
-    code = {text: number for number, text in enumerate(names)}
-    return ids(list(names.values())), np.fromiter((code[str(value)] for value in values), np.int32, len(values))
-
-
-def _numbers(values: list[Any], column: str) -> Floats:
-    try:
-        return np.array([np.nan if value is None else float(value) for value in values])
-    except (TypeError, ValueError) as error:
-        raise JudgmentError(f"column {column} of the ranking holds what is no number: {error}") from None
-
-
-def _refuse_repeated(words: Vocabulary) -> None:
-    same = (np.diff(words.entry_task) == 0) & (np.diff(words.entry_item) == 0)
-    if same.any():
-        at = int(np.argmax(same))
-        item, task = words.items[words.entry_item[at]], words.tasks[words.entry_task[at]]
-        raise JudgmentError(f"item {item!r} is ranked twice in task {task!r}")

@@ -111,7 +111,7 @@ def _start(votes: Wins, rater: Codes, n_raters: int, words: Vocabulary, gold: Go
     decided = np.where(np.abs(gap) > 0, votes.weight, 0.0)  # NaN, where gold is missing, is not above 0
     right = sum_by(rater, np.where(gap > 0, votes.weight, 0.0), n_raters)
     total = sum_by(rater, decided, n_raters)
-    everybody = (right.sum() + START) / (total.sum() + 1)
+    everybody = float((right.sum() + START) / (total.sum() + 1))
     return (right + 2 * everybody) / (total + 2)
 
 

@@ -1,0 +1,55 @@
+# `make demo` and `make test` need python3 (3.11 or later, with venv) and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Real data, where it is at hand; tests that need it say so when they are skipped.
+ifneq ($(wildcard ../shared/data),)
+export CROWDRANK_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test check papers docs benchmarks clean
+
+demo: $(VENV)/installed
+	@mkdir -p demo
+	$(BIN)/crowdrank rank examples/votes.csv --method crowd-bt --out demo/ranking.csv --annotators demo/annotators.csv
+	@echo
+	@echo "These votes are simulated, so the truth is known. How near do the methods come?"
+	$(BIN)/crowdrank compare examples/votes.csv --gold examples/gold.csv
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+
+papers: $(VENV)/installed-dev
+	$(BIN)/python papers/crowd-bt/run.py
+
+docs: $(VENV)/installed-dev
+	$(BIN)/python docs/generate.py
+
+benchmarks: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/reading.py
+
+clean:
+	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "crowdrank needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/installed: pyproject.toml | $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/installed

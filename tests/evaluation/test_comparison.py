@@ -1,0 +1,146 @@
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from crowdrank.evaluation.comparison import compare
+from crowdrank.evaluation.evaluate import evaluate
+from crowdrank.methods import METHODS
+from crowdrank.methods.borda import Borda
+from crowdrank.methods.bradley_terry import BradleyTerry
+from crowdrank.methods.mean import Mean
+from crowdrank.numerics.progress import listening
+from crowdrank.settings import SettingError
+from crowdrank.study import Gold, JudgmentError
+
+
+@pytest.fixture(scope="module")
+def graded(build):
+    """Twenty tasks of eight items, graded by three annotators with little noise and three who have it backwards at times."""
+    rng = np.random.default_rng(0)
+    value, rows = {}, []
+    for t in range(20):
+        for i in range(8):
+            value[f"t{t:02}", f"d{i}"] = grade = int(rng.integers(0, 4))
+            rows += [(f"t{t:02}", f"ann{a}", f"d{i}", float(np.round(grade + rng.normal(0, 0.5 + a)))) for a in range(4)]
+    study = build.judgments(grades=rows)
+    words = study.vocabulary
+    names = zip(words.tasks[words.entry_task], words.items[words.entry_item], strict=True)
+    return study, Gold(words, np.array([value[pair] for pair in names], dtype=float), "grade")
+
+
+@pytest.fixture(scope="module")
+def comparison(graded):
+    return compare(*graded, measures=["ndcg@10", "tau"])
+
+
+def test_every_method_that_takes_the_study_is_there_best_first(graded, comparison):
+    able = [name for name, kind in METHODS.items() if "grades" in kind.takes]
+    assert sorted(comparison.table["method"]) == sorted(able)
+    assert comparison.table.columns == ["method", "ndcg@10", "tau", "seconds"]
+    assert comparison.table["ndcg@10"].is_sorted(descending=True)
+    assert (comparison.table["seconds"] >= 0).all()
+
+
+def test_means_are_those_of_evaluate(graded, comparison):
+    study, gold = graded
+    row = comparison.table.row(by_predicate=pl.col("method") == "mean", named=True)
+    alone = evaluate(Mean().fit(study), gold, ["ndcg@10", "tau"])
+    assert {name: row[name] for name in alone.mean} == alone.mean
+    own = comparison.per_task.filter(pl.col("method") == "mean").drop("method")
+    assert own.equals(alone.per_task)
+
+
+def test_tests_are_those_of_scipy_against_the_best(comparison):
+    for row in comparison.tests.iter_rows(named=True):
+        best = comparison.evaluations[row["against"]]
+        own = comparison.evaluations[row["method"]]
+        column = comparison.measures.index(row["measure"])
+        assert best.mean[row["measure"]] == comparison.table[row["measure"]].max()
+        assert row["difference"] == pytest.approx(own.mean[row["measure"]] - best.mean[row["measure"]])
+        a, b = own.values[:, column], best.values[:, column]
+        if np.any(a != b):
+            assert row["p_t"] == pytest.approx(stats.ttest_rel(a, b).pvalue)
+        assert row["significant"] == (row["p_holm"] < 0.05)
+        assert row["p_holm"] >= row["p_randomisation"]
+    assert len(comparison.tests) == 2 * (len(comparison.table) - 1)
+
+
+def test_a_method_much_worse_is_marked(build, graded):
+    study, gold = graded
+    found = compare(study, gold, [Mean(), Backwards()], "ndcg@10")
+    test = found.tests.row(0, named=True)
+    assert (test["method"], test["against"], test["significant"]) == ("backwards", "mean", True)
+    assert [line.count("†") for line in str(found).splitlines()[:4]] == [0, 0, 1, 1]
+
+
+class Backwards(Mean):
+    """The mean upside down."""
+
+    name = "backwards"
+
+    def fit(self, judgments):
+        from dataclasses import replace
+
+        consensus = Mean.fit(self, judgments)
+        return replace(consensus, score=-consensus.score, notes=(*consensus.notes, "this is upside down"))
+
+
+def test_notes_of_one_method_carry_its_name_and_shared_ones_do_not(graded):
+    study, gold = graded
+    half = Gold(gold.vocabulary, np.where(np.arange(len(gold)) % 2, gold.value, np.nan), "grade")
+    found = compare(study, half, ["mean", Backwards()])
+    assert "backwards: this is upside down" in found.notes
+    assert sum("have no gold" in note for note in found.notes) == 1
+
+
+def test_a_method_that_cannot_is_a_note(build):
+    study = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("u", "ann", "a", "b", "b")])
+    gold = Gold(study.vocabulary, np.array([1.0, 0.0, 0.0, 1.0]), "grade")
+    found = compare(study, gold, ["mean", "bradley-terry"])
+    assert list(found.evaluations) == ["bradley-terry"]
+    assert found.notes[0].startswith("mean: mean needs")
+    assert len(found.tests) == 0
+    with pytest.raises(JudgmentError, match="no method could be fitted: mean: mean needs"):
+        compare(study, gold, ["mean"])
+
+
+def test_one_task_cannot_be_tested(build):
+    study = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("t", "bob", "b", "c", "b")])
+    found = compare(study, Gold(study.vocabulary, np.array([2.0, 1.0, 0.0]), "score"))
+    assert "one task: no test over tasks is possible" in found.notes
+    assert len(found.tests) == 0
+    assert found.tests.columns[:3] == ["measure", "method", "against"]
+
+
+def test_the_same_method_twice_is_told_apart_by_its_settings(graded):
+    found = compare(*graded, [BradleyTerry(), BradleyTerry(prior=5.0), Borda()], "map")
+    assert sorted(found.evaluations) == ["borda", "bradley-terry", "bradley-terry(prior=5.0)"]
+    with pytest.raises(SettingError, match="borda is named twice"):
+        compare(*graded, ["borda", Borda()], "map")
+
+
+def test_unknown_names_stop_at_once(graded):
+    with pytest.raises(SettingError, match="no method 'bordo'"):
+        compare(*graded, ["bordo"])
+    with pytest.raises(SettingError, match="no measure"):
+        compare(*graded, ["borda"], "nope")
+    with pytest.raises(JudgmentError, match="no method to compare"):
+        compare(*graded, [])
+
+
+def test_it_says_how_far_it_is(graded):
+    heard = []
+    with listening(lambda what, done, most: heard.append((what, done, most))):
+        compare(*graded, ["mean", "borda"], "map")
+    assert [each for each in heard if each[0] == "comparing"] == [("comparing", 0, 2), ("comparing", 1, 2), ("comparing", 2, 2)]
+
+
+def test_same_seed_same_result_and_it_pickles(graded, comparison):
+    again = compare(*graded, measures=["ndcg@10", "tau"])
+    assert again.tests.equals(comparison.tests)
+    copy = pickle.loads(pickle.dumps(comparison))
+    assert copy.tests.equals(comparison.tests)
+    assert str(copy) == str(comparison)

@@ -1,0 +1,82 @@
+"""What the documents say is what the code does: examples run, pages are up to date, tables are complete."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import crowdrank as cr
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture
+def user_files(tmp_path, monkeypatch):
+    """The files the README's users have."""
+    monkeypatch.chdir(tmp_path)
+    study = cr.simulate.pairs(items=8, annotators=6, votes=300, seed=3)
+    cr.write(study.judgments, "votes.csv")
+    cr.write(study.gold, "known.csv")
+    grades = pl.DataFrame({"task": "q1", "annotator": ["a", "b"] * 3, "item": list("xxyyzz"), "grade": [0, 1, 1, 1, 2, 2]})
+    cr.write(grades, "grades.parquet")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_python_examples_of_the_readme_run(user_files, capsys):
+    names: dict[str, object] = {}
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), names)
+    assert isinstance(names["consensus"], cr.Consensus)
+    assert "m1" in capsys.readouterr().out
+
+
+def test_commands_of_the_readme_run(user_files):
+    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("crowdrank ")]
+    assert len(commands) >= 8
+    for command in commands:
+        done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    assert Path("ranking.csv").exists()
+    assert Path("volunteers.csv").exists()
+
+
+def test_make_targets_of_the_readme_exist():
+    targets = re.findall(r"^make (\w+)", "\n".join(blocks("sh")), re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+
+def test_the_readme_lists_every_method_and_what_it_takes():
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| ([\w, ]+) \|", README, re.MULTILINE))
+    assert rows == {name: ", ".join(method.takes) for name, method in cr.METHODS.items()}
+
+
+def test_generated_pages_are_up_to_date():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    for name, page in generate.PAGES.items():
+        assert (ROOT / "docs" / name).read_text() == page(), f"docs/{name} is out of date: make docs"
+
+
+def test_the_example_study_is_what_its_readme_says():
+    command = re.search(r"crowdrank (simulate.*?)--out", (ROOT / "examples" / "README.md").read_text(), re.DOTALL)
+    assert command is not None
+    words = command[1].replace("\\", "").split()
+    options = {words[i].removeprefix("--"): float(words[i + 1]) for i in range(2, len(words), 2)}
+    whole = {name: int(options.pop(name)) for name in ("items", "annotators", "votes", "seed")}
+    study = cr.simulate.pairs(**whole, **options)
+    shipped = cr.read(ROOT / "examples" / "votes.csv")
+    assert (study.judgments.pairs.outcome == shipped.pairs.outcome).all()
+    assert (study.judgments.pairs.left == shipped.pairs.left).all()
