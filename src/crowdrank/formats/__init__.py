@@ -46,6 +46,8 @@ def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: boo
 
 def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None) -> Gold:
     """Gold from files with the columns item, one of grade, score (higher is better) or rank, and perhaps task."""
+    if not paths:
+        raise JudgmentError("no file to read")
     return gold_of([of_file(path) for path in paths], columns or {})
 
 
@@ -55,6 +57,8 @@ def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
     >>> gold({"item": ["x", "y"], "grade": [2, 0]})
     Gold(2 grades over 1 tasks)
     """
+    if not frames:
+        raise JudgmentError("no data frame to read")
     numbered = [of_frame(frame, number if len(frames) > 1 else None) for number, frame in enumerate(frames, 1)]
     return gold_of([source for source, _ in numbered], columns or {}, frame=numbered[0][1])
 

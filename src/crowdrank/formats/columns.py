@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
+from crowdrank.formats.source import TEXT_SHOWN, shorten
 from crowdrank.study import GoldKind, JudgmentError, Kind
 
 # Role → the names it goes by, ours first.
@@ -24,6 +26,9 @@ NAMES: dict[str, tuple[str, ...]] = {
 OPTIONAL = ("task", "annotator")
 NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, grade; rankings need item, rank"
 
+COLUMNS_SHOWN = 20
+SHORTEST_TELLING, LIKE_ENOUGH = 4, 0.8
+
 Roles = dict[str, str]  # role → the column that plays it
 
 
@@ -33,8 +38,14 @@ def roles(name: str, columns: Sequence[str], given: Mapping[str, str]) -> Roles:
         if role not in NAMES:
             raise JudgmentError(f"there is no role {role!r} for a column; roles are {', '.join(NAMES)}")
         if column not in columns:
-            raise JudgmentError(f"{name}: no column {column!r}{_nearest(column, columns)}; it has {', '.join(columns)}")
-    lowered = {column.strip().lower(): column for column in columns if column not in given.values()}
+            raise JudgmentError(f"{name}: no column {column!r}{_nearest(column, columns)}; it has {_listed(columns)}")
+    lowered: dict[str, str] = {}
+    for column in columns:
+        if column in given.values():
+            continue
+        if twin := lowered.get(column.strip().lower()):
+            raise JudgmentError(f"{name}: {shorten(twin)!r} and {shorten(column)!r} are the same name; rename one")
+        lowered[column.strip().lower()] = column
     found = dict(given)
     for role, names in NAMES.items():
         present = [lowered[alias] for alias in names if alias in lowered]
@@ -79,17 +90,32 @@ def _checked(
     used = {role: column for role, column in found.items() if role in (*needed, *optional)}
     rest = [column for column in columns if column not in used.values()]
     for role in optional:
-        near = [column for column in rest if difflib.get_close_matches(column.strip().lower(), NAMES[role], 1, 0.8)]
+        near = [column for column in rest if any(_misspelt(column.strip().lower(), alias) for alias in NAMES[role])]
         if role not in used and near:
             raise JudgmentError(f"{name}: column {near[0]!r} is not known; did you mean {role!r}? (--column {role}={near[0]})")
     return used
 
 
+def _misspelt(column: str, alias: str) -> bool:
+    """Could someone have meant `alias`? Short names (qid) are too near to others (id) to tell."""
+    if len(alias) < SHORTEST_TELLING or len(column) > 2 * len(alias):
+        return False
+    likeness = difflib.SequenceMatcher(None, column, alias).ratio()
+    return column == f"{alias}_id" or sorted(column) == sorted(alias) or likeness >= LIKE_ENOUGH
+
+
 def _hints(columns: Sequence[str]) -> str:
     known = [alias for names in NAMES.values() for alias in names]
-    return ", ".join(f"{column}{_nearest(column, known) if column not in known else ''}" for column in columns) or "(none)"
+    return _listed(columns, [_nearest(column, known) if column not in known else "" for column in columns[:COLUMNS_SHOWN]])
+
+
+def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
+    shown = [f"{shorten(column)}{remark}" for column, remark in zip_longest(columns[:COLUMNS_SHOWN], remarks, fillvalue="")]
+    if len(columns) > COLUMNS_SHOWN:
+        shown.append(f"… and {len(columns) - COLUMNS_SHOWN:,} more")
+    return ", ".join(shown) or "(none)"
 
 
 def _nearest(name: str, among: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name.strip().lower(), among, n=1)
+    near = difflib.get_close_matches(name.strip().lower()[:TEXT_SHOWN], among, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

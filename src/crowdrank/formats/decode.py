@@ -31,6 +31,8 @@ def _grades(judgments: Judgments) -> pl.DataFrame:
 
 def _pairs(judgments: Judgments) -> pl.DataFrame:
     words, pairs = judgments.vocabulary, judgments.pairs
+    if taken := set(TIE_WORDS).intersection(map(str, words.items)):
+        raise JudgmentError(f"an item is called {min(taken)!r}, which means a tie in a file of pairs; rename it")
     left, right = _names(words.items, words.entry_item[pairs.left]), _names(words.items, words.entry_item[pairs.right])
     outcome = pl.Series(pairs.outcome)
     frame = pl.DataFrame(

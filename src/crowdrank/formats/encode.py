@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import unshown_order
-from crowdrank.formats.columns import Roles, kind_of, value_of
+from crowdrank.formats.columns import NAMES, Roles, kind_of, value_of
 from crowdrank.formats.names import Coded, Entries, Names
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.study import (
@@ -63,9 +63,14 @@ class Study:
         self.names = {kind: Names() for kind in kinds}
         self.parts: list[Part] = []
 
-    def code(self, part: Part, role: str, of: str | None = None) -> None:
-        """Take up a column of ids that every row must have."""
-        part.coded[role] = self.names[of or role].add(part.source.ids(part.roles[role]))
+    def code(self, part: Part, role: str, *, of: str | None = None, column: str | None = None) -> None:
+        """Take up a column of ids that every row must have; one of blanks alone is a cell left empty."""
+        column = column or part.roles[role]
+        coded = self.names[of or role].add(part.source.ids(column))
+        blank = (coded.distinct.str.strip_chars() == "").to_numpy()
+        if blank.any():
+            part.source.refuse(blank[coded.number], lambda _: f"{column} is missing")
+        part.coded[role] = coded
 
     def stand_in(self, part: Part, role: str, name: str) -> None:
         """One name for every row of a source that has no such column."""
@@ -76,24 +81,23 @@ class Study:
     def vocabulary(self, frame: Frame) -> Vocabulary:
         """All names, sorted, and all entries."""
         found = {kind: names.finish() for kind, names in self.names.items()}
-        # One column at a time, keys built twice rather than kept: memory is what large studies run out of.
-        keys = (self.keys(part, role) for part in self.parts for role in part.entry_roles)
-        self.entries = Entries(keys, len(found["task"]), len(found["item"]))
+        rows = sum(len(part.coded[role].number) for part in self.parts for role in part.entry_roles)
+        self.entries = Entries(self._entry_columns(), rows, len(found["task"]), len(found["item"]))
         return Vocabulary(
             found["task"], found["item"], found.get("annotator", ids([])), self.entries.task, self.entries.item, frame
         )
 
-    def keys(self, part: Part, role: str) -> NDArray[np.int64]:
-        keys = self.codes(part, "task").astype(np.int64)
-        keys *= max(len(self.names["item"].originals), 1)
-        keys += self.names["item"].codes(part.coded[role])
-        return keys
+    def _entry_columns(self) -> Iterator[tuple[Codes, Codes]]:
+        """Task and item of every row that names an entry, one column at a time: memory is what large studies run out of."""
+        for part in self.parts:
+            for role in part.entry_roles:
+                yield self.codes(part, "task"), self.names["item"].codes(part.coded[role])
 
     def codes(self, part: Part, role: str) -> Codes:
         return self.names[role].codes(part.coded[role])
 
     def entry(self, part: Part, role: str = "item") -> Codes:
-        return self.entries.codes(self.keys(part, role))
+        return self.entries.codes(self.codes(part, "task"), self.names["item"].codes(part.coded[role]))
 
 
 def judgments_of(
@@ -143,27 +147,28 @@ def _take_up_pairs(study: Study, part: Part) -> None:
         study.code(part, "right", of="item")
         part.outcome = _outcomes(part)
     else:
-        part.coded["left"] = study.names["item"].add(part.source.ids(part.roles["winner"]))
-        part.coded["right"] = study.names["item"].add(part.source.ids(part.roles["loser"]))
+        study.code(part, "left", of="item", column=part.roles["winner"])
+        study.code(part, "right", of="item", column=part.roles["loser"])
         part.outcome = np.full(len(part.coded["left"].number), LEFT, dtype=np.int8)
 
 
 def _outcomes(part: Part) -> NDArray[np.int8]:
-    """Who won each pair. The winner is an item's id, the name of the column it stands in, or a word for a tie."""
+    """Who won each pair. The winner is an item's id, a name of the column it stands in, or a word for a tie."""
     column, left, right = part.roles["winner"], part.coded["left"], part.coded["right"]
     winner = as_text(part.source.ids(column))
     known = pl.concat([left.distinct, right.distinct]).unique().sort()
-    if taken := [word for word in TIE_WORDS if word in known]:
-        raise JudgmentError(f"{part.source.name}: an item is called {taken[0]!r}, which means a tie in {column!r}; rename it")
-    words = [word for word in (*TIE_WORDS, part.roles["left"], part.roles["right"]) if word not in known]
-    alphabet = pl.concat([known, pl.Series(words, dtype=pl.String)])
-    code = {text: number for number, text in enumerate(alphabet)}
+    words = dict.fromkeys(TIE_WORDS, TIE)
+    _refuse_tie_items(part, known)
+    for side, role in ((RIGHT, "right"), (LEFT, "left")):
+        names = {part.roles[role], *NAMES[role]}.difference(known)  # an item that is called so comes first
+        words |= dict.fromkeys(sorted(names), side)
+    alphabet = pl.concat([known, pl.Series(list(words), dtype=pl.String)])
     said = winner.cast(pl.Enum(alphabet), strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-    outcome = np.full(len(winner), UNDECIDED, dtype=np.int8)
-    outcome[np.isin(said, [code[word] for word in TIE_WORDS])] = TIE
-    for side, shown, role in ((RIGHT, right, "right"), (LEFT, left, "left")):
-        table = np.fromiter((code[text] for text in shown.distinct), np.int32, len(shown.distinct))
-        outcome[said == code[part.roles[role]]] = side
+    meaning = np.full(len(alphabet) + 1, UNDECIDED, dtype=np.int8)  # the last is for what is not in the alphabet, -1
+    meaning[len(known) : -1] = list(words.values())
+    outcome: NDArray[np.int8] = meaning[said]
+    for side, shown in ((RIGHT, right), (LEFT, left)):
+        table = shown.distinct.cast(pl.Enum(alphabet)).to_physical().cast(pl.Int32).to_numpy()
         outcome[said == table[shown.number]] = side
 
     def neither(row: int) -> str:
@@ -171,6 +176,20 @@ def _outcomes(part: Part) -> NDArray[np.int8]:
 
     part.source.refuse(outcome == UNDECIDED, neither)
     return outcome
+
+
+def _refuse_tie_items(part: Part, known: pl.Series) -> None:
+    """An item must not be called what means a tie."""
+    if not set(TIE_WORDS).intersection(known):
+        return
+    left, right = part.coded["left"], part.coded["right"]
+    on_left, on_right = (shown.distinct.is_in(TIE_WORDS).to_numpy()[shown.number] for shown in (left, right))
+
+    def means_a_tie(row: int) -> str:
+        name = (left if on_left[row] else right).name(row)
+        return f"an item is called {name!r}, which means a tie in {part.roles['winner']!r}; rename it"
+
+    part.source.refuse(on_left | on_right, means_a_tie)
 
 
 def _grades(study: Study, part: Part) -> tuple[NDArray[Any], ...]:

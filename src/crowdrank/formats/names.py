@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 from crowdrank.formats.source import as_text
 from crowdrank.study import Codes, Ids, ids
+
+SLICE = 1 << 20  # rows worked on at a time
+BITS_PER_ROW = 32  # as much as one more column of codes
+LEAST_BITS = 1 << 20
 
 
 class Coded(NamedTuple):
@@ -34,11 +38,11 @@ class Names:
         """Take up the names of a column."""
         text = as_text(values)
         distinct = text.unique().sort()
-        if values.dtype == pl.String:
+        if values.dtype == pl.String or values.dtype.is_nested():
             self.originals.update(zip(distinct, distinct, strict=True))
         else:
             firsts = text.arg_unique()
-            self.originals.update(zip(text.gather(firsts), values.gather(firsts), strict=True))
+            self.originals.update(zip(text.gather(firsts), values.gather(firsts).to_list(), strict=True))
         return Coded(distinct, text.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32))
 
     def finish(self) -> Ids:
@@ -55,23 +59,78 @@ class Names:
 class Entries:
     """Every item within a task that some judgment names; codes follow task, then item."""
 
-    def __init__(self, keys: Iterable[NDArray[np.int64]], n_tasks: int, n_items: int) -> None:
-        self.n_items = max(n_items, 1)
-        distinct = [_distinct(part, n_tasks * self.n_items) for part in keys]
-        self.keys = np.unique(np.concatenate([np.zeros(0, np.int64), *distinct]))
-        self.task, self.item = (half.astype(np.int32) for half in np.divmod(self.keys, self.n_items))
+    def __init__(self, columns: Iterable[tuple[Codes, Codes]], rows: int, n_tasks: int, n_items: int) -> None:
+        self._n_items = max(n_items, 1)
+        size = n_tasks * self._n_items
+        keys = (key for task, item in columns for key in self._keys(task, item))
+        # A bit for every possible entry where that is little beside the judgments, else the keys themselves, sorted.
+        self._found = Marked(keys, size) if size <= BITS_PER_ROW * rows + LEAST_BITS else Sorted(keys)
+        self._all = len(self._found) == size  # one task, or every item in every task: keys are codes
+        self.task, self.item = np.empty(len(self._found), np.int32), np.empty(len(self._found), np.int32)
+        start = 0
+        for keys_found in self._found.pieces():
+            end = start + len(keys_found)
+            self.task[start:end], self.item[start:end] = np.divmod(keys_found, self._n_items)
+            start = end
 
-    def codes(self, keys: NDArray[np.int64]) -> Codes:
-        """The entry of each `task * items + item`."""
-        if len(self.keys) and self.keys[-1] == len(self.keys) - 1:  # one task, or every item in every task
-            return keys.astype(np.int32)
-        return np.searchsorted(self.keys, keys).astype(np.int32)
+    def codes(self, task: Codes, item: Codes) -> Codes:
+        """The entry of each row."""
+        codes, start = np.empty(len(item), np.int32), 0
+        for keys in self._keys(task, item):
+            codes[start : start + len(keys)] = keys if self._all else self._found.codes(keys)
+            start += len(keys)
+        return codes
+
+    def _keys(self, task: Codes, item: Codes) -> Iterator[NDArray[np.int64]]:
+        """One number per row, slice by slice: whole columns of 64 bits would take more memory than the study."""
+        for start in range(0, len(item), SLICE):
+            keys = task[start : start + SLICE].astype(np.int64)
+            keys *= self._n_items
+            keys += item[start : start + SLICE]
+            yield keys
 
 
-def _distinct(keys: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """The distinct keys, by marking them where few are possible, by sorting where many are."""
-    if size > 16 * len(keys) + 1_000_000:
-        return np.unique(keys)
-    seen = np.zeros(size, dtype=bool)
-    seen[keys] = True
-    return np.flatnonzero(seen)
+class Marked:
+    """A set of keys below `size`, a bit for each; the code of a key is how many smaller ones there are."""
+
+    def __init__(self, keys: Iterable[NDArray[np.int64]], size: int) -> None:
+        self._words = np.zeros(size // 64 + 1, np.uint64)
+        for part in keys:
+            np.bitwise_or.at(self._words, part >> 6, _bit(part))
+        count = np.bitwise_count(self._words)
+        self._before = np.cumsum(count, dtype=np.int64) - count
+
+    def __len__(self) -> int:
+        return int(self._before[-1]) + int(np.bitwise_count(self._words[-1]))
+
+    def pieces(self) -> Iterator[NDArray[np.int64]]:
+        """All keys in order, in pieces."""
+        for start in range(0, len(self._words), SLICE // 64):
+            words = self._words[start : start + SLICE // 64].astype("<u8")
+            yield np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")) + 64 * start
+
+    def codes(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        word = keys >> 6
+        smaller = self._words[word] & (_bit(keys) - np.uint64(1))
+        return np.asarray(self._before[word] + np.bitwise_count(smaller))
+
+
+class Sorted:
+    """A set of keys, sorted; the code of a key is its place."""
+
+    def __init__(self, keys: Iterable[NDArray[np.int64]]) -> None:
+        self._sorted = np.unique(np.concatenate([np.zeros(0, np.int64), *(np.unique(part) for part in keys)]))
+
+    def __len__(self) -> int:
+        return len(self._sorted)
+
+    def pieces(self) -> Iterator[NDArray[np.int64]]:
+        """All keys in order, in pieces."""
+        yield from (self._sorted[start : start + SLICE] for start in range(0, len(self._sorted), SLICE))
+
+    def codes(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.searchsorted(self._sorted, keys)
+
+
+def _bit(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+    return np.uint64(1) << (keys & 63).astype(np.uint64)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
 from crowdrank.study import Frame, JudgmentError
@@ -47,38 +49,35 @@ class Source:
         """A column of finite numbers; empty cells are refused, or NaN where they may be `missing`."""
         values = self.load(column)
         numbers = _as_numbers(values)
-        empty = as_text(values).is_null() | (as_text(values) == "")
         wrong = ~np.isfinite(numbers)
-        if missing:
-            wrong &= ~empty.to_numpy()
-        self.refuse(wrong, lambda row: f"{column} {_quoted(values[row])}")
+        if wrong.any():
+            text = as_text(values).str.strip_chars().fill_null("")
+            if missing:
+                wrong &= (text != "").to_numpy()
+            self.refuse(wrong, lambda row: f"{column} {_quoted(text[row])}")
         return numbers
 
 
 def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
     """A data frame of any kind (or a dict of columns), and what kind it is."""
-    if isinstance(frame, dict):
-        frame = pl.DataFrame(frame, strict=False)
+    name, which = ("the data frame", "") if number is None else (f"frame {number}", f"frame {number}, ")
     try:
-        wrapped = nw.from_native(frame)
+        wrapped = nw.from_native(pl.DataFrame(frame, strict=False) if isinstance(frame, dict) else frame)
+        table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+        own = {str(column): column for column in table.columns}  # pandas takes anything for a name
     except TypeError:
         raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}") from None
-    table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
-    which = "" if number is None else f"frame {number}, "
-    source = Source(
-        name="the data frame" if number is None else f"frame {number}",
-        columns=[str(name) for name in table.columns],
-        load=lambda name: _to_polars(table[name]),
-        place=lambda row: f"{which}row {row}",
-    )
+    except (pl.exceptions.PolarsError, NarwhalsError) as error:
+        raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
+    source = Source(name, list(own), lambda column: _to_polars(table.get_column(own[column])), lambda row: f"{which}row {row}")
     return source, cast(Frame, table.implementation.value)
 
 
 def _to_polars(series: nw.Series[Any]) -> pl.Series:
-    try:
-        return series.to_polars()
-    except Exception:  # columns of mixed Python objects, which each library refuses in its own way
-        return pl.Series(series.name, series.to_list(), dtype=pl.Object)
+    with suppress(Exception):  # columns of mixed Python objects, which each library refuses in its own way
+        if series.dtype != nw.Unknown:
+            return series.to_polars()
+    return pl.Series(str(series.name), series.to_list(), dtype=pl.Object)
 
 
 def as_text(values: pl.Series) -> pl.Series:
@@ -87,28 +86,32 @@ def as_text(values: pl.Series) -> pl.Series:
         return values
     if values.dtype.is_float():
         values = values.fill_nan(None)
-    if values.dtype == pl.Object or values.dtype.is_nested():
-        return pl.Series(values.name, [None if _is_missing(v) else str(v) for v in values], dtype=pl.String)
-    return values.cast(pl.String)
+    with suppress(pl.exceptions.PolarsError):
+        if not values.dtype.is_nested():
+            return values.cast(pl.String)
+    # Objects, lists, durations, bytes: what has no text of its own in polars has one in Python.
+    return pl.Series(values.name, [None if _is_missing(value) else str(value) for value in values.to_list()], dtype=pl.String)
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or value != value  # NaN is the one value that is not itself
+def _is_missing(value: Any) -> bool:
+    """None, NaN (the one value that is not itself) and pandas' NA (which will not say whether it is)."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
 
 
 def _as_numbers(values: pl.Series) -> NDArray[np.float64]:
-    if values.dtype == pl.Object:
+    if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
         values = as_text(values)
     if values.dtype == pl.String:
         values = values.str.strip_chars()
     return values.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
-def _quoted(value: object) -> str:
-    """What is wrong with a value that is not a finite number."""
-    if value is None or value == "":
-        return "is missing"
-    return f"{shorten(value)!r} is not a finite number"
+def _quoted(text: str) -> str:
+    """What is wrong with a text that is not a finite number."""
+    return f"{shorten(text)!r} is not a finite number" if text else "is missing"
 
 
 def shorten(value: object) -> str:

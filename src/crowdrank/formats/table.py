@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
 import os
 import sys
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 import zstandard
 
-from crowdrank.formats.source import Source
+from crowdrank.formats.source import Source, shorten
 from crowdrank.study import JudgmentError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 PACKED = (".gz", ".zst")
-HEADER_BYTES = 1 << 16
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 KNOWN = ".csv, .tsv, .jsonl or .parquet, each also with .gz or .zst"
 
 
@@ -30,11 +34,11 @@ def of_file(path: str | os.PathLike[str]) -> Source:
     """A file as a source of columns."""
     path = Path(path)
     kind, packing = kind_of(path)
-    if not path.exists():
-        raise JudgmentError(f"{path}: no such file")
-    if path.is_dir():
-        raise JudgmentError(f"{path}: is a folder; name the files in it")
     try:
+        if path.is_dir():
+            raise JudgmentError(f"{path}: is a folder; name the files in it")
+        if not path.exists():
+            raise JudgmentError(f"{path}: no such file")
         if kind in PARQUET:
             return _of_parquet(path, packing)
         data = unpacked(path, packing)
@@ -60,42 +64,70 @@ def unpacked(path: Path, packing: str) -> bytes:
         if packing == ".gz":
             return gzip.decompress(data)
         if packing == ".zst":
-            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True).read()
-    except (OSError, EOFError, zstandard.ZstdError):
+            return _unpacked_frames(data)
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError):
         raise JudgmentError(f"{path}: is not a whole {packing} file") from None
     return data
 
 
+def _unpacked_frames(data: bytes) -> bytes:
+    """All frames of a .zst file. The library's own reader takes a file that was cut off for one that ends there."""
+    parts = []
+    while data:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        parts.append(frame.decompress(data))
+        if not frame.eof:
+            raise EOFError
+        data = frame.unused_data
+    return b"".join(parts)
+
+
 def _of_separated(path: Path, data: bytes, separator: str) -> Source:
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        raise JudgmentError(f"{path}: is empty")
     _check_text(path, data)
-    try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        _explain(path, data, separator)
-        raise JudgmentError(f"{path}: cannot be read as a table: {str(error).splitlines()[0]}") from None
-    header = next(_records(data[:HEADER_BYTES], separator))
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated:
-        raise JudgmentError(f"{path}: two columns are called {repeated[0]!r}")
-    if frame.width == 1 and (other := next((mark for mark in ";\t,|" if mark in header[0]), None)):
-        raise JudgmentError(f"{path}: one column only, but the header has {other!r} in it; separate the columns by {separator!r}")
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")  # as old Macs end their lines
+    content = data.lstrip(b"\r\n")
+    blank_before = data[: len(data) - len(content)].count(b"\n")
+    frame = _table(path, content, separator, blank_before)
     filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()  # blank lines are no rows
     kept = frame if len(filled) == frame.height else frame[filled]
     lines: list[int] = []
 
     def place(row: int) -> str:
         if not lines:
-            lines.extend(_line_numbers(data, separator))
+            lines.extend(line for line, _ in _records(path, content, separator, blank_before))
         return f"{path}:{lines[filled[row] + 1]}"
 
     return Source(str(path), kept.columns, kept.get_column, place)
 
 
+def _table(path: Path, data: bytes, separator: str, blank_before: int) -> pl.DataFrame:
+    """A table of texts, whose header makes sense."""
+    records = _records(path, data, separator, blank_before)
+    header = next(records)[1]
+    if repeated := sorted({name for name in header if header.count(name) > 1}):
+        raise JudgmentError(f"{path}: two columns are called {shorten(repeated[0])!r}; the first line must name the columns")
+    if len(header) == 1 and (other := next((mark for mark in ";\t,|" if mark in header[0]), None)):
+        raise JudgmentError(f"{path}: one column only, but the header has {other!r} in it; separate the columns by {separator!r}")
+    try:
+        return pl.read_csv(data, separator=separator, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        # Record by record is slow, but says which line is wrong, and takes a lone quotation mark within a field (5" disk).
+        rows = [_filled(path, line, record, len(header)) for line, record in records]
+        return pl.DataFrame(rows, schema=dict.fromkeys(header, pl.String), orient="row")
+
+
+def _filled(path: Path, line: int, record: list[str], width: int) -> list[str | None]:
+    if len(record) > width:
+        raise JudgmentError(f"{path}:{line}: {len(record)} fields where the header has {width}")
+    return [*(field or None for field in record), *[None] * (width - len(record))]
+
+
 def _check_text(path: Path, data: bytes) -> None:
-    """Text must be UTF-8; say where it is not."""
+    """Text must be UTF-8, and there must be some; say where it is not."""
+    if not data.removeprefix(BYTE_ORDER_MARK).strip():
+        raise JudgmentError(f"{path}: is empty")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise JudgmentError(f"{path}: is UTF-16; save it as UTF-8")
     try:
@@ -108,36 +140,25 @@ def _check_text(path: Path, data: bytes) -> None:
         raise JudgmentError(f"{path}:{line}: holds a NUL byte; this is not a text file") from None
 
 
-def _explain(path: Path, data: bytes, separator: str) -> None:
-    """Find the line that keeps a table from being read."""
-    reader = _records(data, separator)
-    width = len(next(reader, []))
-    for record in reader:
-        if len(record) > width:
-            raise JudgmentError(f"{path}:{reader.line_num}: {len(record)} fields where the header has {width}")
-    if data.count(b'"') % 2:
-        raise JudgmentError(f"{path}:{reader.line_num}: a quotation mark that opens is never closed")
-
-
-def _records(data: bytes, separator: str):  # type: ignore[no-untyped-def]  # csv.reader has no public type
-    csv.field_size_limit(sys.maxsize)
-    return csv.reader(io.StringIO(data.decode(errors="replace"), newline=""), delimiter=separator)
-
-
-def _line_numbers(data: bytes, separator: str) -> list[int]:
-    """The line on which each record begins, the header's first: a quoted field may hold line breaks."""
-    reader, starts, begin = _records(data, separator), [], 1
-    for _ in reader:
-        starts.append(begin)
-        begin = reader.line_num + 1
-    return starts
+def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iterator[tuple[int, list[str]]]:
+    """Each record and the line on which it begins, the header first: a quoted field may hold line breaks."""
+    csv.field_size_limit(MOST_FIELD_BYTES)
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    line = blank_before + 1
+    try:
+        for record in reader:
+            yield line, record
+            line = blank_before + reader.line_num + 1
+    except csv.Error as error:
+        what = "is never closed" if "end of data" in str(error) else "closes within a field"
+        raise JudgmentError(f"{path}:{line}: a quotation mark that opens {what}") from None
 
 
 def _of_json_lines(path: Path, data: bytes) -> Source:
-    if not data.strip():
-        raise JudgmentError(f"{path}: is empty")
     _check_text(path, data)
-    numbered = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+    lines = enumerate(data.removeprefix(BYTE_ORDER_MARK).splitlines(), 1)
+    numbered = [(number, line) for number, line in lines if line.strip()]
     try:
         frame = pl.read_ndjson(b"\n".join(line for _, line in numbered), infer_schema_length=None)
     except pl.exceptions.PolarsError:
@@ -151,28 +172,37 @@ def _parsed(path: Path, numbered: list[tuple[int, bytes]]) -> list[dict[str, str
     for number, line in numbered:
         try:
             record = json.loads(line)
-        except ValueError as error:
-            raise JudgmentError(f"{path}:{number}: is not JSON: {error}") from None
+        except json.JSONDecodeError as error:
+            raise JudgmentError(f"{path}:{number}: is not JSON: {error.msg} at character {error.colno}") from None
+        except (ValueError, RecursionError):  # numbers and nestings beyond what Python takes
+            raise JudgmentError(f"{path}:{number}: is not JSON that can be read") from None
         if not isinstance(record, dict):
             raise JudgmentError(f"{path}:{number}: is not a JSON object")
-        records.append({key: value if value is None else str(value) for key, value in record.items()})
+        records.append({key: _json_text(value) for key, value in record.items()})
     return records
+
+
+def _json_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _of_parquet(path: Path, packing: str) -> Source:
     where = io.BytesIO(unpacked(path, packing)) if packing else path
     if path.stat().st_size == 0:
         raise JudgmentError(f"{path}: is empty")
-    try:
-        scan = pl.scan_parquet(where)
-        names = scan.collect_schema().names()
-    except pl.exceptions.PolarsError:
-        raise JudgmentError(f"{path}: is not a whole Parquet file") from None
+
+    def collected(scan: Callable[[], Any]) -> Any:
+        try:
+            return scan()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            raise JudgmentError(f"{path}: is not a whole Parquet file") from None
 
     def load(name: str) -> pl.Series:
         # One column at a time: ten million votes as text would take many times the memory of their codes.
-        return scan.select(name).collect().get_column(name)
+        return cast(pl.Series, collected(lambda: scan.select(pl.col(name)).collect().get_column(name)))
 
+    scan: pl.LazyFrame = collected(lambda: pl.scan_parquet(where, glob=False))
+    names: list[str] = collected(lambda: scan.collect_schema().names())
     return Source(str(path), names, load, lambda row: f"{path}:{row + 1}")
 
 
@@ -181,11 +211,13 @@ def write_all(frames: Mapping[Path, pl.DataFrame]) -> None:
     aside = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
     try:
         for path, frame in frames.items():
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
             aside[path].write_bytes(packed(frame, *kind_of(path)))
         for path, part in aside.items():
             part.replace(path)
-    except OSError as error:
-        raise JudgmentError(f"{error.filename}: cannot be written: {error.strerror}") from None
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise JudgmentError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
     finally:
         for part in aside.values():
             with suppress(OSError):

@@ -1,0 +1,151 @@
+"""Which column is which: the names users already have, and any name by option."""
+
+import numpy as np
+import pytest
+
+import crowdrank as cr
+from crowdrank.study import LEFT, RIGHT, TIE
+
+
+def pairs(study) -> list[tuple]:
+    words, rows = study.vocabulary, study.pairs
+    item = words.items[words.entry_item]
+    return list(zip(words.annotators[rows.annotator], item[rows.left], item[rows.right], rows.outcome.tolist(), strict=True))
+
+
+def grades(study) -> list[tuple]:
+    words, rows = study.vocabulary, study.grades
+    task, item = words.tasks[words.entry_task], words.items[words.entry_item]
+    return list(zip(words.annotators[rows.annotator], task[rows.entry], item[rows.entry], rows.grade.tolist(), strict=True))
+
+
+def lists(study) -> list[tuple]:
+    words, rows = study.vocabulary, study.rankings
+    who, item = words.annotators[rows.list_annotator[rows.row_list]], words.items[words.entry_item[rows.entry]]
+    return list(zip(rows.row_list.tolist(), who, item, rows.position.tolist(), strict=True))
+
+
+def test_crowd_kit_labels_are_grades_of_its_task():
+    study = cr.judgments({"worker": ["w", "v"], "task": ["x", "y"], "label": [1, 0]})
+    assert grades(study) == [("w", "all", "x", 1.0), ("v", "all", "y", 0.0)]
+
+
+def test_crowd_kit_pairs():
+    study = cr.judgments({"worker": ["w", "v"], "left": ["x", "y"], "right": ["y", "x"], "label": ["x", "x"]})
+    assert pairs(study) == [("w", "x", "y", LEFT), ("v", "y", "x", RIGHT)]
+
+
+@pytest.mark.parametrize("names", [("model_a", "model_b"), ("Model_A", "MODEL_B"), (" model_a", "model_b ")])
+def test_arena(names):
+    said = ["model_a", "model_b", "tie", "both_bad", "tie (bothbad)", "gpt"]
+    study = cr.judgments({names[0]: ["gpt"] * 6, names[1]: ["llama"] * 6, "winner": said, "judge": ["j"] * 6})
+    assert study.pairs.outcome.tolist() == [LEFT, RIGHT, TIE, TIE, TIE, LEFT]
+    assert list(study.vocabulary.items) == ["gpt", "llama"]
+    assert list(study.vocabulary.annotators) == ["j"]
+
+
+def test_winner_may_be_the_side_by_our_name_or_by_the_name_of_its_column():
+    columns = {"left": "first", "right": "second"}
+    study = cr.judgments(
+        {"first": ["x"] * 4, "second": ["y"] * 4, "winner": ["left", "right", "first", "second"]}, columns=columns
+    )
+    assert study.pairs.outcome.tolist() == [LEFT, RIGHT, LEFT, RIGHT]
+
+
+def test_an_item_called_like_a_column_is_the_item():
+    study = cr.judgments({"left": ["x", "left"], "right": ["left", "x"], "winner": ["left", "left"]})
+    assert study.pairs.outcome.tolist() == [RIGHT, LEFT]
+    with pytest.raises(cr.JudgmentError, match="row 1: winner 'left' is neither 'x' nor 'y'"):
+        cr.judgments({"left": ["x", "x"], "right": ["left", "y"], "winner": ["left", "left"]})
+
+
+def test_winner_and_loser_are_not_always_left_and_right():
+    rng = np.random.default_rng(0)
+    winner, loser = rng.permuted(np.tile(np.arange(50), (2000, 1)), axis=1)[:, :2].T
+    study = cr.judgments({"winner": winner, "loser": loser})
+    assert 0.45 < (study.pairs.outcome == LEFT).mean() < 0.55
+    won = np.where(study.pairs.outcome == LEFT, study.pairs.left, study.pairs.right)
+    assert study.vocabulary.items[study.vocabulary.entry_item[won]].tolist() == winner.tolist()
+
+
+def test_an_item_called_tie_is_fine_where_nothing_can_tie(tmp_path):
+    study = cr.judgments({"winner": ["tie"], "loser": ["x"]})
+    assert list(study.vocabulary.items) == ["tie", "x"]
+    with pytest.raises(cr.JudgmentError, match="an item is called 'tie'"):  # the file could not be read again
+        cr.write(study, tmp_path / "votes.csv")
+
+
+def test_item_a_and_item_b():
+    assert pairs(cr.judgments({"item_a": [1], "item_b": [2], "winner": ["item_b"]})) == [("anonymous", 1, 2, RIGHT)]
+
+
+@pytest.mark.parametrize("change", [str, str.upper, str.title, lambda name: f" {name} "])
+def test_query_document_relevance_in_any_case(change):
+    frame = {"query_id": ["q"], "doc_id": ["d"], "assessor": ["a"], "relevance": [3]}
+    assert grades(cr.judgments({change(name): values for name, values in frame.items()})) == [("a", "q", "d", 3.0)]
+
+
+def test_columns_by_option_come_first():
+    frame = {"user": ["u"], "annotator": ["bot"], "thing": ["x"], "stars": [4], "rank": [1]}
+    study = cr.judgments(frame, columns={"annotator": "user", "item": "thing", "grade": "stars"})
+    assert grades(study) == [("u", "all", "x", 4.0)]
+
+
+@pytest.mark.parametrize("role", ["grade", "rank"])
+def test_grade_or_rank_is_chosen_by_option(role):
+    study = cr.judgments({"item": ["x"], "grade": [3], "rank": [1]}, columns={role: role})
+    assert study.kinds == ({"grade": "grades", "rank": "rankings"}[role],)
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted"),
+    [
+        ({"annotator": "usr"}, r"no column 'usr' \(did you mean 'user'\?\); it has user, item, grade"),
+        ({"worker": "user"}, "there is no role 'worker' for a column; roles are task, annotator, item"),
+    ],
+)
+def test_wrong_options(columns, wanted):
+    with pytest.raises(cr.JudgmentError, match=wanted):
+        cr.judgments({"user": ["u"], "item": ["x"], "grade": [1]}, columns=columns)
+
+
+@pytest.mark.parametrize("near", ["anotator", "annotater", "annotators", "annotator_id", "Worker_ID", "wroker", "judge_id"])
+def test_a_misspelt_annotator_is_not_ignored(near):
+    with pytest.raises(cr.JudgmentError, match=f"column '{near}' is not known; did you mean 'annotator'"):
+        cr.judgments({near: ["ann"], "item": ["x"], "grade": [1]})
+
+
+@pytest.mark.parametrize("other", ["id", "tags", "mask", "turn", "language", "timestamp", "note", "title", "question_id"])
+def test_other_columns_are_ignored(other):
+    assert len(cr.judgments({other: ["?"], "annotator": ["ann"], "item": ["x"], "grade": [1]})) == 1
+
+
+def test_without_a_task_there_is_one():
+    study = cr.judgments({"annotator": ["ann"], "item": ["x"], "grade": [1]})
+    assert list(study.vocabulary.tasks) == ["all"]
+    assert study.notes == ()
+
+
+def test_without_an_annotator_there_is_one_and_a_note():
+    study = cr.judgments({"item": ["x", "y"], "grade": [1, 2]})
+    assert list(study.vocabulary.annotators) == ["anonymous"]
+    assert study.notes == ("the data frame has no annotator column: all its judgments count as one annotator's",)
+
+
+def test_a_list_column_tells_lists_of_one_annotator_apart():
+    frame = {"annotator": ["ann"] * 4, "list": [1, 1, 2, 2], "item": ["x", "y", "y", "x"], "rank": [1, 2, 1, 2]}
+    assert lists(cr.judgments(frame)) == [(0, "ann", "x", 1.0), (0, "ann", "y", 2.0), (1, "ann", "y", 1.0), (1, "ann", "x", 2.0)]
+    with pytest.raises(cr.JudgmentError, match="row 3: 'x' has another rank in the same list"):
+        cr.judgments({name: values for name, values in frame.items() if name != "list"})
+
+
+def test_a_repeated_row_of_a_list_is_dropped_with_a_note():
+    study = cr.judgments({"annotator": ["ann"] * 3, "item": ["x", "y", "x"], "rank": [1, 2, 1]})
+    assert lists(study) == [(0, "ann", "x", 1.0), (0, "ann", "y", 2.0)]
+    assert study.notes == ("the data frame: 1 rows that repeat an item of their list were dropped",)
+
+
+@pytest.mark.parametrize("top_k", [False, True])
+def test_top_k_puts_unlisted_items_below(top_k):
+    frame = {"annotator": ["ann", "ann", "bob"], "item": ["x", "y", "z"], "rank": [1, 2, 1]}
+    assert cr.judgments(frame, top_k=top_k).rankings.unlisted_below.tolist() == [top_k, top_k]
