@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,14 +10,16 @@ import typer
 
 from crowdrank.cli import options, screen
 
-Truth = Annotated[Path, typer.Option(help="File with item, one of grade, score or rank, and task.", show_default=False)]
+GOLD = "File with item, one of grade, score or rank, and task."
+Truth = Annotated[Path, typer.Option(metavar="FILE", help=GOLD, show_default=False)]
 
 
 def compare(
     files: options.Files,
     gold: Truth,
     method: Annotated[
-        list[str] | None, typer.Option(help="A method, or several with commas; by default all that take the judgments.")
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="One method, or several with commas; by default all that take the judgments."),
     ] = None,
     measure: options.Measures = None,
     out: options.Out = None,
@@ -52,16 +55,21 @@ def compare(
     if json:
         screen.print_json({"table": result.table.to_dicts(), "tests": result.tests.to_dicts(), "notes": result.notes})
         return
-    screen.say(str(result))
+    screen.say(str(replace(result, notes=())))
+    screen.show_notes(result.notes)
     if out:
         screen.say(f"leaderboard written to {out}")
 
 
 def evaluate(
-    ranking: Annotated[Path, typer.Argument(help="File with item, score or rank, and task.", show_default=False)],
-    gold: Annotated[Path, typer.Argument(help="File with item, one of grade, score or rank, and task.", show_default=False)],
+    ranking: Annotated[
+        Path, typer.Argument(metavar="RANKING", help="File with item, score or rank, and task.", show_default=False)
+    ],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help=GOLD, show_default=False)],
     measure: options.Measures = None,
-    out: Annotated[Path | None, typer.Option(help="Write the measures of every task to this file.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the measures of every task to this file.", show_default=False)
+    ] = None,
     ignore_unjudged: options.Ignore = False,
     skip_empty: options.SkipEmpty = False,
     json: options.Json = False,
@@ -86,7 +94,8 @@ def evaluate(
     if json:
         screen.print_json({"mean": result.mean, "per_task": result.per_task.to_dicts(), "notes": result.notes})
         return
-    screen.show_table("mean over tasks", {"measure": list(result.mean), "mean": list(result.mean.values())})
+    title = f"mean over {screen.counted(len(result.tasks), 'tasks')}"
+    screen.show_table(title, {"measure": list(result.mean), "mean": list(result.mean.values())})
     screen.show_notes(result.notes)
     if out:
         screen.say(f"measures per task written to {out}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from dataclasses import fields
 from typing import Annotated, Any
@@ -10,9 +12,11 @@ import typer
 
 from crowdrank.cli import options, screen
 
+SHARED = {"max_iter": "the most steps the fit may take", "seed": "fixes everything random"}  # need no comment in every method
+
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Show one method in full.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show one method in full.", show_default=False)] = None,
     json: options.Json = False,
 ) -> None:
     """List the methods with what they take and their settings; or show one in full.
@@ -27,12 +31,10 @@ def methods(
     if json:
         screen.print_json(table)
     elif name:
-        screen.say(
-            f"{sys.modules[METHODS[name].__module__].__doc__}\nTakes: {table[name]['takes']}\nSettings: {table[name]['settings']}"
-        )
+        _show_one(METHODS[name])
     else:
         columns = {key: [row[key] for row in table.values()] for key in ("takes", "what it is")}
-        screen.show_table("methods", {"method": list(table), **columns})
+        screen.show_table("methods", {"method": list(table), **columns}, longest=None)
         screen.say("\n`crowdrank methods NAME` shows one in full, with its settings.")
 
 
@@ -44,3 +46,21 @@ def describe(method: type) -> dict[str, Any]:
         "settings": ", ".join(f"{field.name}={field.default}" for field in fields(method)) or "none",
         "what it is": summary,
     }
+
+
+def _show_one(method: type) -> None:
+    screen.show_text((sys.modules[method.__module__].__doc__ or "").strip())
+    screen.say(f"Takes {describe(method)['takes']}.\n")
+    meaning = _meaning(method)
+    values = {each.name: options.as_text(each.default) for each in fields(method)}
+    if values:
+        texts = [f"{name}={value}" for name, value in values.items()]
+        screen.show_table("settings", {"--set": texts, "what it is": [meaning.get(name) for name in values]}, longest=None)
+    else:
+        screen.say("It has no settings.")
+
+
+def _meaning(method: type) -> dict[str, str]:
+    """What each setting is, as the comment beside it says."""
+    beside = re.compile(r"^    (\w+): .* = .*?  # (.+)$", re.MULTILINE)
+    return {**SHARED, **dict(beside.findall(inspect.getsource(method)))}

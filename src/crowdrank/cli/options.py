@@ -10,23 +10,28 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 Files = Annotated[
-    list[Path], typer.Argument(help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst.", show_default=False)
+    list[Path],
+    typer.Argument(
+        metavar="FILES", help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst.", show_default=False
+    ),
 ]
 Columns = Annotated[
-    list[str] | None, typer.Option("--column", metavar="ROLE=NAME", help="A column by another name: annotator=user.")
+    list[str] | None,
+    typer.Option("--column", metavar="ROLE=NAME", help="A column by another name: annotator=user. May be repeated."),
 ]
-TopK = Annotated[bool, typer.Option("--top-k", help="Items that a ranking leaves out stand below all it lists.")]
-Json = Annotated[bool, typer.Option("--json", help="Print for machines.")]
-Out = Annotated[Path | None, typer.Option(help="Write the result to this file.", show_default=False)]
-Seed = Annotated[int, typer.Option(help="Fixes everything random.")]
+# A flag takes no value: nothing stands behind its name in the help.
+TopK = Annotated[bool, typer.Option("--top-k", metavar="", help="Items that a ranking leaves out stand below all it lists.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print for machines.")]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result to this file.", show_default=False)]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Fixes everything random.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", help="A measure, or several with commas: ndcg@10,map,acc,tau.", show_default=False),
+    typer.Option("--measure", metavar="NAMES", help="One measure, or several with commas: ndcg@10,map,acc,tau."),
 ]
 Ignore = Annotated[
-    bool, typer.Option("--ignore-unjudged", help="Leave items without gold out instead of counting them irrelevant.")
+    bool, typer.Option("--ignore-unjudged", metavar="", help="Leave items without gold out instead of counting them irrelevant.")
 ]
-SkipEmpty = Annotated[bool, typer.Option("--skip-empty", help="Leave tasks without a relevant item out of the mean.")]
+SkipEmpty = Annotated[bool, typer.Option("--skip-empty", metavar="", help="Leave tasks without a relevant item out of the mean.")]
 
 
 def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:
@@ -64,6 +69,11 @@ def _value(name: str, text: str, declared: Any) -> Any:
         wanted = {float: "a number", int: "a whole number"}.get(declared, "numbers with commas, like 2,1")
         raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
     return text
+
+
+def as_text(value: Any) -> str:
+    """A setting as `--set` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def listed(texts: Sequence[str] | None) -> list[str] | None:

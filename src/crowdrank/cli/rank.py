@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crowdrank.study import Judgments
 
 TOP = 10
+TOP_OF_TASK = 3
 TASKS_SHOWN = 3
 LEAST_TRUSTED = 5
 VERDICTS_WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informative")
@@ -24,13 +25,20 @@ def rank(
     files: options.Files,
     method: Annotated[
         str | None,
-        typer.Option(help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, mean for grades."),
+        typer.Option(
+            metavar="NAME", help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, mean for grades."
+        ),
     ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method.")] = None,
-    gold: Annotated[Path | None, typer.Option(help="Gold that the method may start from.", show_default=False)] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method. May be repeated.")
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Gold that the method may start from.", show_default=False)
+    ] = None,
     out: options.Out = None,
     annotators: Annotated[
-        Path | None, typer.Option(help="Write what was learned about the annotators to this file.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False),
     ] = None,
     column: options.Columns = None,
     top_k: options.TopK = False,
@@ -39,7 +47,7 @@ def rank(
 ) -> None:
     """Rank the items of each task, and say whom to trust.
 
-    Example: crowdrank rank votes.csv grades.parquet --method crowd-bt --set prior=0.5 --out ranking.csv
+    Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
     options.check_outputs([out, annotators], [*files, *([gold] if gold else [])])
     given = options.assignments(settings, "--set")
@@ -71,9 +79,8 @@ def rank(
 
 def _default(judgments: Judgments) -> str:
     """Pairs say most about annotators; rankings and grades by themselves have plain methods of their own."""
-    return {"pairs": "crowd-bt", "rankings": "borda", "grades": "mean"}[
-        judgments.kinds[-1 if "pairs" not in judgments.kinds else 0]
-    ]
+    usual = {"pairs": "crowd-bt", "rankings": "borda", "grades": "mean"}  # each takes the kinds behind it too
+    return next(method for kind, method in usual.items() if kind in judgments.kinds)
 
 
 def _as_json(consensus: Consensus, name: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -89,26 +96,46 @@ def _as_json(consensus: Consensus, name: str, settings: dict[str, Any]) -> dict[
 
 
 def _show(consensus: Consensus, judgments: Judgments, out: Path | None, annotators: Path | None) -> None:
-    import polars as pl
-
-    fit, words = consensus.fit, consensus.vocabulary
-    end = f"converged in {fit.steps} steps" if fit.converged else f"NOT converged in {fit.steps} steps"
-    screen.say(f"{consensus.method} on {judgments!r}" + (f": {end}" if fit.steps else ""))
+    fit = consensus.fit
+    end = f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}" if fit.steps else ""
+    screen.say(f"{consensus.method}: {screen.in_words(judgments)}{end}\n")
+    _show_ranking(consensus)
     screen.say()
-    many = len(words.tasks) > 1
-    top = consensus.ranking.filter(pl.col("rank") <= (3 if many else TOP))
-    if many:
-        top = top.filter(pl.col("task").is_in(list(words.tasks[:TASKS_SHOWN])))
-    shown = [name for name in top.columns if (many or name != "task") and top[name].null_count() < len(top)]
-    title = f"top of the first {TASKS_SHOWN} of {len(words.tasks):,} tasks" if many else "top of the ranking"
-    screen.show_table(title, top.head(3 * TOP).select(shown).to_dict(as_series=False))
-    screen.say()
-    worst_first = pl.col("verdict").replace_strict(VERDICTS_WORST_FIRST, range(len(VERDICTS_WORST_FIRST)))
-    least = consensus.annotators.sort(worst_first, pl.col("quality"), nulls_last=True).head(LEAST_TRUSTED)
-    screen.show_table("annotators trusted least", least.to_dict(as_series=False))
+    _show_annotators(consensus)
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
     for path, what in ((out, "ranking"), (annotators, "annotators")):
         if path:
             screen.say(f"{what} written to {path}")
+
+
+def _show_ranking(consensus: Consensus) -> None:
+    import polars as pl
+
+    tasks = consensus.vocabulary.tasks
+    ranked = consensus.ranking.filter(pl.col("rank").is_not_null())
+    if len(tasks) > 1:
+        first = ranked["task"].unique(maintain_order=True).head(TASKS_SHOWN)
+        top = ranked.filter(pl.col("task").is_in(first.implode())).group_by("task", maintain_order=True).head(TOP_OF_TASK)
+        some = f"the first {TASKS_SHOWN} of {len(tasks):,} tasks" if len(tasks) > TASKS_SHOWN else "each task"
+        title = f"top {TOP_OF_TASK} of {some}"
+    else:
+        top = ranked.head(TOP).drop("task")
+        title = f"top {TOP} of {screen.counted(len(ranked), 'items')}" if len(ranked) > TOP else "ranking"
+    shown = [name for name in top.columns if top[name].null_count() < len(top)]
+    screen.show_table(title, top.select(shown).to_dict(as_series=False))
+
+
+def _show_annotators(consensus: Consensus) -> None:
+    import polars as pl
+
+    table = consensus.annotators
+    worst_first = pl.col("verdict").replace_strict(VERDICTS_WORST_FIRST, range(len(VERDICTS_WORST_FIRST)))
+    least = table.sort(worst_first, pl.col("quality"), nulls_last=True).head(LEAST_TRUSTED)
+    title = f"the {LEAST_TRUSTED} annotators trusted least" if len(table) > LEAST_TRUSTED else "annotators, least trusted first"
+    screen.show_table(title, least.to_dict(as_series=False))
+    if len(table) > LEAST_TRUSTED:
+        counts = dict(table["verdict"].value_counts().iter_rows())
+        told = ", ".join(f"{counts[word]:,} {word}" for word in reversed(VERDICTS_WORST_FIRST) if word in counts)
+        screen.say(f"of all {len(table):,}: {told}")

@@ -9,41 +9,55 @@ import typer
 
 from crowdrank.cli import options, screen
 
-app = typer.Typer(help="Make up crowds whose truth is known.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()
 def _group() -> None:
-    """Make up crowds whose truth is known."""
+    """Make up crowds whose truth is known.
+
+    Example: crowdrank simulate pairs --out votes.csv --gold gold.csv
+    """
 
 
 @app.command("pairs")
 def pairs(
-    out: Annotated[Path, typer.Option(help="Write the votes to this file.", show_default=False)],
-    gold: Annotated[Path | None, typer.Option(help="Write the true scores to this file.", show_default=False)] = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the votes to this file.", show_default=False)],
+    gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the true scores to this file.", show_default=False)
+    ] = None,
     quality_out: Annotated[
-        Path | None, typer.Option("--quality-out", help="Write the annotators' true quality to this file.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--quality-out", metavar="FILE", help="Write the annotators' true quality to this file.", show_default=False
+        ),
     ] = None,
-    items: Annotated[int, typer.Option(help="Items per task.")] = 100,
-    annotators: Annotated[int, typer.Option(help="Annotators.")] = 50,
-    votes: Annotated[int, typer.Option(help="Votes in all.")] = 5000,
-    tasks: Annotated[int, typer.Option(help="Tasks.")] = 1,
-    quality: Annotated[str, typer.Option(help="Beta distribution of the quality of ordinary annotators.")] = "10,1",
-    spammers: Annotated[float, typer.Option(help="Share of annotators who answer at random.")] = 0.0,
-    malicious: Annotated[float, typer.Option(help="Share of annotators who always report the opposite.")] = 0.0,
-    spread: Annotated[float, typer.Option(help="Standard deviation of the true scores.")] = 2.0,
-    ties: Annotated[float, typer.Option(help="How readily close items are called a tie.")] = 0.0,
-    order_bias: Annotated[float, typer.Option(help="Log-odds by which the left item is preferred, whatever it is.")] = 0.0,
-    fatigue: Annotated[float, typer.Option(help="How far quality falls towards a coin toss over an annotator's votes.")] = 0.0,
+    items: Annotated[int, typer.Option(metavar="NUMBER", help="Items per task.")] = 100,
+    annotators: Annotated[int, typer.Option(metavar="NUMBER", help="Annotators.")] = 50,
+    votes: Annotated[int, typer.Option(metavar="NUMBER", help="Votes in all.")] = 5000,
+    tasks: Annotated[int, typer.Option(metavar="NUMBER", help="Tasks.")] = 1,
+    quality: Annotated[
+        str, typer.Option(metavar="ALPHA,BETA", help="Beta distribution of the quality of ordinary annotators.")
+    ] = "10,1",
+    spammers: Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who answer at random.")] = 0.0,
+    malicious: Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who always report the opposite.")] = 0.0,
+    spread: Annotated[float, typer.Option(metavar="NUMBER", help="Standard deviation of the true scores.")] = 2.0,
+    ties: Annotated[float, typer.Option(metavar="NUMBER", help="How readily close items are called a tie.")] = 0.0,
+    order_bias: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Log-odds by which the left item is preferred, whatever it is.")
+    ] = 0.0,
+    fatigue: Annotated[
+        float, typer.Option(metavar="NUMBER", help="How far quality falls towards a coin toss over an annotator's votes.")
+    ] = 0.0,
     neighbours: Annotated[
-        int | None, typer.Option(help="Compare only items this close in the true order.", show_default=False)
+        int | None, typer.Option(metavar="NUMBER", help="Compare only items this close in the true order.", show_default=False)
     ] = None,
-    votes_per_pair: Annotated[int, typer.Option(help="How many annotators judge each pair.")] = 1,
+    votes_per_pair: Annotated[int, typer.Option(metavar="NUMBER", help="How many annotators judge each pair.")] = 1,
     seed: options.Seed = 0,
 ) -> None:
     """Simulate a crowd that votes on pairs.
 
-    Example: crowdrank simulate pairs --out votes.csv --gold gold.csv --spammers 0.3 --malicious 0.2
+    Example: crowdrank simulate pairs --out votes.csv --gold gold.csv --ties 0.1
     """
     options.check_outputs([out, gold, quality_out])
     import polars as pl
@@ -75,7 +89,7 @@ def pairs(
     names = [str(name) for name in study.judgments.vocabulary.annotators]
     wanted = ((out, study.judgments), (gold, study.gold), (quality_out, {"annotator": names, "quality": study.quality}))
     formats.write_files({path: pl.DataFrame(table) if isinstance(table, dict) else table for path, table in wanted if path})
-    screen.say(f"simulated {study.judgments!r}")
-    for path, _ in wanted:
+    screen.say(f"simulated {screen.in_words(study.judgments)}")
+    for (path, _), what in zip(wanted, ("votes", "true scores", "true quality"), strict=True):
         if path:
-            screen.say(f"written to {path}")
+            screen.say(f"{what} written to {path}")

@@ -1,0 +1,111 @@
+"""`compare`, `evaluate`, `methods`, `simulate`, and the command itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import crowdrank as cr
+
+COMMANDS = [(), ("rank",), ("compare",), ("evaluate",), ("methods",), ("simulate",), ("simulate", "pairs")]
+
+
+def test_version(run):
+    assert run("--version").out == f"crowdrank {cr.__version__}\n"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_help(run, monkeypatch, words, width):
+    """Every command shows an example on one line, and nothing is cut off."""
+    monkeypatch.setenv("COLUMNS", width)
+    done = run(*words, "--help")
+    assert done.code == 0
+    examples = [line.strip() for line in done.out.splitlines() if line.strip().startswith("Example: crowdrank ")]
+    assert len(examples) == 1
+    assert "…" not in done.out
+    assert max(map(len, done.out.splitlines())) <= int(width)
+
+
+def test_examples_in_the_help_run(run, folder):
+    """All the files that the examples name are there, so they must do."""
+    cr.write(pl.DataFrame({"item": ["item01", "item02"], "grade": [1, 0]}), "graded.csv")
+    for words in COMMANDS:
+        line = next(line for line in run(*words, "--help").out.splitlines() if "Example:" in line)
+        example = line.replace("gold.csv --measure ndcg@10,map", "graded.csv --measure ndcg@10,map").split()
+        if "evaluate" in example:
+            run("rank", "votes.csv", "--out", "ranking.csv")
+        if "simulate" in example:
+            for name in ("votes.csv", "gold.csv"):
+                Path(name).unlink()  # a link to the file that all tests share
+        assert run(*example[2:]).code == 0, line
+
+
+def test_no_arguments_show_the_help(run):
+    assert "Usage: crowdrank [OPTIONS] COMMAND" in run().out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_offered(run, shell):
+    done = run("--show-completion", shell)
+    assert done.code == 0
+    assert "_CROWDRANK_COMPLETE" in done.out
+
+
+def test_methods(run):
+    done = run("methods")
+    assert [line.split()[0] for line in done.out.splitlines()[2:] if line[:1].strip()][: len(cr.METHODS)] == list(cr.METHODS)
+    assert set(json.loads(run("methods", "--json").out)) == set(cr.METHODS)
+
+
+@pytest.mark.parametrize("name", cr.METHODS)
+def test_one_method(run, name):
+    """Its docstring, what it takes, and each setting as `--set` takes it."""
+    done = run("methods", name)
+    assert f"Takes {', '.join(cr.METHODS[name].takes)}." in done.out
+    settings = [line.split()[0] for line in done.out.partition("--set ")[2].splitlines()[1:]]
+    words = [word for setting in settings for word in ("--set", setting)]
+    file = "rankings.jsonl" if "rankings" in cr.METHODS[name].takes else "grades.parquet"
+    assert run("rank", file, "--method", name, *words).code == 0
+
+
+def test_compare(run):
+    done = run("compare", "votes.csv", "--gold", "gold.csv", "--measure", "acc,tau", "--out", "table.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0].split() == ["method", "acc", "tau", "seconds"]
+    assert "leaderboard written to table.csv" in done.out
+    assert pl.read_csv("table.csv").columns == ["method", "acc", "tau", "seconds"]
+
+
+def test_compare_as_json(run):
+    done = run("compare", "topics.csv", "--gold", "gold.csv", "--method", "crowd-bt,bradley-terry", "--json")
+    assert done.code == 2  # the two share no task
+    cr.write(cr.simulate.pairs(items=5, annotators=6, votes=900, tasks=6, seed=4).gold, "truth.csv")
+    done = run("compare", "topics.csv", "--gold", "truth.csv", "--method", "crowd-bt,bradley-terry", "--seed", "3", "--json")
+    said = json.loads(done.out)
+    assert {row["method"] for row in said["table"]} == {"crowd-bt", "bradley-terry"}
+    assert said["tests"]
+
+
+def test_evaluate(run):
+    run("rank", "votes.csv", "--out", "ranking.csv")
+    done = run("evaluate", "ranking.csv", "gold.csv", "--out", "tasks.csv")
+    assert done.out.splitlines()[0] == "mean over 1 task"
+    assert pl.read_csv("tasks.csv")["task"].to_list() == ["task1"]
+    said = json.loads(run("evaluate", "ranking.csv", "gold.csv", "--measure", "acc", "--json").out)
+    assert said["mean"]["acc"] == pytest.approx(pl.read_csv("tasks.csv")["acc"][0])
+
+
+def test_simulate(run):
+    """The same seed writes the same files, and they can be ranked."""
+    for name, seed in (("one", "5"), ("two", "5"), ("three", "6")):
+        words = ("--out", f"{name}.csv", "--gold", f"{name}-gold.csv", "--quality-out", f"{name}-quality.csv")
+        done = run("simulate", "pairs", *words, "--items", "10", "--annotators", "4", "--votes", "200", "--seed", seed)
+        assert done.out.startswith("simulated 200 pairs by 4 annotators on 10 items in 1 task\nvotes written to ")
+    for end in (".csv", "-gold.csv", "-quality.csv"):
+        assert Path(f"one{end}").read_bytes() == Path(f"two{end}").read_bytes() != Path(f"three{end}").read_bytes()
+    assert run("rank", "one.csv", "--out", "ranking.csv").code == 0
+    assert run("evaluate", "ranking.csv", "one-gold.csv").code == 0

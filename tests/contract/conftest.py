@@ -1,0 +1,52 @@
+"""Every check runs for every row of METHODS, on every kind of judgment that the method takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import crowdrank as cr
+from crowdrank.study import KINDS
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, and a kind of judgment to try it on."""
+
+    name: str
+    kind: str
+
+    @property
+    def method(self) -> Any:
+        return cr.METHODS[self.name]
+
+    def fit(self, judgments: cr.Judgments, **settings: Any) -> cr.Consensus:
+        return self.method(**settings).fit(judgments)
+
+
+def _cases(kinds_of: Any) -> list[Any]:
+    return [pytest.param(Case(n, kind), id=f"{n}-{kind}") for n, method in cr.METHODS.items() for kind in kinds_of(method)]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`case`: every kind a method takes; `main_case`: the first that fits it best; `wrong_case`: those it cannot take."""
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", _cases(lambda method: method.takes))
+    if "main_case" in metafunc.fixturenames:
+        metafunc.parametrize("main_case", _cases(lambda method: ("pairs",) if "pairs" in method.takes else method.takes[:1]))
+    if "wrong_case" in metafunc.fixturenames:
+        metafunc.parametrize("wrong_case", _cases(lambda method: [kind for kind in KINDS if kind not in method.takes]))
+
+
+@pytest.fixture(scope="session")
+def studies() -> ModuleType:
+    """The functions of studies.py: tests are imported one by one, so they cannot import it."""
+    spec = spec_from_file_location("crowdrank_contract_studies", Path(__file__).with_name("studies.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
