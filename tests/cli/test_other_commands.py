@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import polars as pl
@@ -66,7 +68,8 @@ def test_one_method(run, name):
     """Its docstring, what it takes, and each setting as `--set` takes it."""
     done = run("methods", name)
     assert f"Takes {', '.join(cr.METHODS[name].takes)}." in done.out
-    settings = [line.split()[0] for line in done.out.partition("--set ")[2].splitlines()[1:]]
+    settings = re.findall(r"^ *(\w+=\S+)", done.out.partition("--set ")[2], re.MULTILINE)
+    assert [setting.partition("=")[0] for setting in settings] == [field.name for field in fields(cr.METHODS[name])]
     words = [word for setting in settings for word in ("--set", setting)]
     file = "rankings.jsonl" if "rankings" in cr.METHODS[name].takes else "grades.parquet"
     assert run("rank", file, "--method", name, *words).code == 0

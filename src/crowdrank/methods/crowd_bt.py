@@ -59,10 +59,12 @@ class CrowdBT:
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
         check(
-            all(1 <= part < np.inf for part in self.quality_prior),
+            isinstance(self.quality_prior, tuple)
+            and len(self.quality_prior) == 2
+            and all(1 <= part < np.inf for part in self.quality_prior),
             "quality_prior",
             self.quality_prior,
-            "two numbers of at least 1",
+            "a tuple of two numbers of at least 1",
         )
         choice("quality_per", self.quality_per, ("study", "task"))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, Fit, parts_per_task, verdicts
+from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
 from crowdrank.convert import as_rankings
 from crowdrank.numerics.agreement import concordance
 from crowdrank.numerics.graph import components
@@ -37,6 +37,8 @@ def wrap(
     fit: Fit = NO_STEPS,
     annotators: dict[str, NDArray[Any]] | None = None,
     compared: Pairs | None = None,
+    low: Floats | None = None,
+    high: Floats | None = None,
     notes: Iterable[str] = (),
 ) -> Consensus:
     """The consensus of a method, with everything worth knowing about it.
@@ -54,6 +56,8 @@ def wrap(
         score=score,
         annotator_columns=annotators,
         fit=fit,
+        low=low,
+        high=high,
         component=component,
         notes=(
             *judgments.notes,
@@ -92,6 +96,9 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
 
     Ties they gave are no preferences; ties of the scores count half.
     """
+    # Ranks know which scores are equal but for rounding; by the scores themselves, the order of sums would decide.
+    rank = rank_within(score, judgments.vocabulary.entry_task)
+    score = np.where(rank > 0, -rank.astype(np.float64), np.nan)
     n = len(judgments.vocabulary.annotators)
     pairs, lists = judgments.pairs, as_rankings(judgments)
     with np.errstate(invalid="ignore"):
