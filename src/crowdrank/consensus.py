@@ -38,6 +38,9 @@ class Consensus:
     fit: Fit = Fit()
     low: Floats | None = None
     high: Floats | None = None
+    rank_low: NDArray[np.int32] | None = None  # the interval of the rank
+    rank_high: NDArray[np.int32] | None = None
+    gap_error: Floats | None = None  # standard error of the gap to the next entry of the task's ranking
     difficulty: Floats | None = None
     component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
@@ -62,8 +65,9 @@ class Consensus:
             "low": nothing if self.low is None else self.low,
             "high": nothing if self.high is None else self.high,
         }
-        if self.difficulty is not None:
-            columns["difficulty"] = self.difficulty
+        for name in ("rank_low", "rank_high", "difficulty"):
+            if getattr(self, name) is not None:
+                columns[name] = getattr(self, name)
         frame = frame_of({name: values[order] for name, values in columns.items()}, words.frame)
         unranked = nw.col("rank") == 0
         return frame.with_columns(nw.when(~unranked).then(nw.col("rank")).alias("rank")).to_native()

@@ -1,17 +1,20 @@
-"""From the judgments of a study to what a method takes: lists, pairs, wins. The only data preparation there is.
+"""From the judgments of a study to what a method takes: lists, pairs, votes. The only data preparation there is.
 
-Equal grades and equal ranks are ties. A tie is half a win for each side.
+Equal grades and equal ranks are ties.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import LEFT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
+KIND_BITS = 2
 MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more is a mistake or needs a method that does not look at pairs
 
 
@@ -54,7 +57,16 @@ def as_pairs(judgments: Judgments) -> Pairs:
     if not len(lists):
         return judgments.pairs
     parts = [judgments.pairs, *_pairs_of_lists(lists, judgments.vocabulary)]
-    return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in Pairs.__slots__))
+    columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__}
+    return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
+
+
+def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:
+    """Columns below each other, 1 where a part has none; none where no part has any."""
+    if all(column is None for column in columns):
+        return None
+    filled = [np.ones(n) if column is None else column for column, n in zip(columns, lengths, strict=True)]
+    return np.concatenate(filled)
 
 
 def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pairs]:
@@ -72,8 +84,10 @@ def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pai
     better, worse = _within(starts[:-1], starts[1:])
     different = lists.entry[better] != lists.entry[worse]  # an item graded twice is not compared with itself
     better, worse = better[different], worse[different]
-    outcome = np.where(lists.position[better] < lists.position[worse], LEFT, TIE).astype(np.int8)
-    inside = _unordered(lists.list_annotator[lists.row_list[better]], lists.entry[better], lists.entry[worse], outcome)
+    strength = lists.position[worse] - lists.position[better]
+    outcome = np.where(strength > 0, LEFT, TIE).astype(np.int8)
+    annotator = lists.list_annotator[lists.row_list[better]]
+    inside = _unordered(annotator, lists.entry[better], lists.entry[worse], outcome, strength)
     return inside, _pairs_with_unlisted(lists, open_lists, starts, task_starts)
 
 
@@ -106,10 +120,11 @@ def _pairs_with_unlisted(
     )
 
 
-def _unordered(annotator: Codes, first: Codes, second: Codes, outcome: NDArray[np.int8]) -> Pairs:
+def _unordered(annotator: Codes, first: Codes, second: Codes, outcome: NDArray[np.int8], strength: Floats | None = None) -> Pairs:
     """Pairs that were never shown side by side: which one is called left must not depend on who won."""
     swap = unshown_order(first, second)
-    return Pairs(annotator, np.where(swap, second, first), np.where(swap, first, second), np.where(swap, -outcome, outcome))
+    left, right = np.where(swap, second, first), np.where(swap, first, second)
+    return Pairs(annotator, left, right, np.where(swap, -outcome, outcome), strength=strength)
 
 
 def unshown_order(first: Codes, second: Codes) -> NDArray[np.bool_]:
@@ -117,54 +132,61 @@ def unshown_order(first: Codes, second: Codes) -> NDArray[np.bool_]:
     return np.asarray((first > second) ^ ((first + second) % 2 == 1))
 
 
+WON_LEFT, WON_RIGHT, TIED = 0, 1, 2  # kinds of vote
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Wins:
-    """Equal preferences counted together: `weight[r]` times, `winner[r]` was put before `loser[r]`.
+class Votes:
+    """Equal votes counted together: `weight[r]` times, `winner[r]` was put before `loser[r]`, or (TIED) beside it.
 
     Sorted, so that what is computed from them does not depend on the order of the judgments.
     """
 
     annotator: Codes  # all zero when annotators are pooled
-    winner: Codes
+    winner: Codes  # of a tie, the left one
     loser: Codes
+    kind: NDArray[np.int8]
     weight: Floats
 
     def __len__(self) -> int:
         return len(self.winner)
 
 
-def wins(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False) -> Wins:
-    """Count the pairs, by annotator or (`pooled`) over all of them; a tie is half a win for each side."""
-    tie = pairs.outcome == TIE
-    left_wins = pairs.outcome == LEFT
-    winner = np.where(left_wins, pairs.left, pairs.right)
-    loser = np.where(left_wins, pairs.right, pairs.left)
-    annotator = np.zeros_like(pairs.annotator) if pooled else pairs.annotator
-    # Sorting one packed integer per row is twenty times faster than sorting rows by three columns.
+def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: bool = False) -> Votes:
+    """Count the pairs, by annotator or (`pooled`) over all of them, and (`sides`) by which item stood on the left."""
+    kind = np.where(pairs.outcome == LEFT, WON_LEFT, np.where(pairs.outcome == TIE, TIED, WON_RIGHT)).astype(np.int8)
+    turned = pairs.outcome == RIGHT
+    if not sides:
+        kind[kind == WON_RIGHT] = WON_LEFT
+        turned = turned | ((pairs.outcome == TIE) & (pairs.left > pairs.right))
+    winner, loser = np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right)
+    # Sorting one packed integer per row is twenty times faster than sorting rows by their columns.
     task_starts = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)
     entry_bits, task_bits = _bits(vocabulary.n_entries), _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))
-    if _bits(len(vocabulary.annotators)) + entry_bits + task_bits + 1 > 63:
+    if _bits(len(vocabulary.annotators)) + entry_bits + task_bits + KIND_BITS > 63:
         raise JudgmentError("too many annotators and items for one fit: fit tasks, or halves of the annotators, separately")
+    keys = np.zeros(len(pairs), np.int64) if pooled else pairs.annotator.astype(np.int64)
+    for bits, codes in ((entry_bits, winner), (task_bits, loser - task_starts[loser]), (KIND_BITS, kind)):
+        keys <<= bits
+        keys |= codes
+    keys, weight = _counted(keys, pairs.weight)
+    kind, keys = (keys & ((1 << KIND_BITS) - 1)).astype(np.int8), keys >> KIND_BITS
+    offset, keys = (keys & ((1 << task_bits) - 1)).astype(np.int32), keys >> task_bits
+    winner, keys = (keys & ((1 << entry_bits) - 1)).astype(np.int32), keys >> entry_bits
+    return Votes(keys.astype(np.int32), winner, offset + task_starts[winner], kind, weight)
 
-    def packed(annotator: Codes, winner: Codes, loser: Codes, half: int) -> NDArray[np.int64]:
-        keys = annotator.astype(np.int64) << entry_bits
-        keys |= winner
-        keys <<= task_bits
-        keys |= loser - task_starts[loser]
-        keys <<= 1
-        keys |= half
-        return keys
 
-    whole = packed(annotator[~tie], winner[~tie], loser[~tie], 0)
-    halves = [packed(annotator[tie], one[tie], other[tie], 1) for one, other in ((winner, loser), (loser, winner))]
-    keys = np.concatenate([whole, *halves])
-    keys.sort()
-    starts = np.flatnonzero(np.r_[True, (keys[1:] >> 1) != (keys[:-1] >> 1)]) if len(keys) else np.zeros(0, np.intp)
-    weight = np.add.reduceat(1.0 - 0.5 * (keys & 1), starts) if len(keys) else np.zeros(0)
-    keys = keys[starts] >> 1
-    winner = ((keys >> task_bits) & ((1 << entry_bits) - 1)).astype(np.int32)
-    loser = (keys & ((1 << task_bits) - 1)).astype(np.int32) + task_starts[winner]
-    return Wins((keys >> (task_bits + entry_bits)).astype(np.int32), winner, loser, weight)
+def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:
+    """The distinct keys, ascending, and how often each occurs, or the sum of its weights."""
+    if weight is None:
+        keys.sort()
+    else:
+        order = np.lexsort((weight, keys))  # by weight too: sums of floats depend on the order of their terms
+        keys, weight = keys[order], weight[order]
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(keys)])
+    if weight is None:
+        return keys[starts], np.diff(np.r_[starts, len(keys)]).astype(np.float64)
+    return keys[starts], np.add.reduceat(weight, starts) if len(starts) else np.zeros(0)
 
 
 def _bits(count: int) -> int:

@@ -68,6 +68,8 @@ class Pairs:
     left: Codes
     right: Codes
     outcome: NDArray[np.int8]  # LEFT, RIGHT or TIE
+    weight: Floats | None = None  # how much each vote counts; once, where there are none
+    strength: Floats | None = None  # how strongly the winner is preferred, where it was said or lists and grades tell
 
     def __len__(self) -> int:
         return len(self.annotator)

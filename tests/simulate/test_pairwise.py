@@ -84,15 +84,23 @@ def test_only_neighbours_meet():
         assert_share(apart == places, (30 - places) / (29 + 28 + 27))
 
 
+def model(study, tau=0.0, bias=0.0):
+    """The chances of left and right by Rao and Kupper's model with quality and bias, written out."""
+    votes, truth = study.judgments.pairs, study.gold.value
+    gap, eta = truth[votes.left] - truth[votes.right], study.quality[votes.annotator]
+    left = eta * expit(gap + bias - tau) + (1 - eta) * expit(-gap + bias - tau)
+    right = eta * expit(-gap - bias - tau) + (1 - eta) * expit(gap - bias - tau)
+    return left, right
+
+
 def test_ties_are_likely_between_close_items():
     study = pairs(items=20, votes=100_000, ties=0.4, spread=1.0)
-    votes, truth = study.judgments.pairs, study.gold.value
-    gap = truth[votes.left] - truth[votes.right]
-    chance = 0.4 * 4 * expit(gap) * expit(-gap)
-    for part in (chance > 0.2, chance < 0.2):
-        assert_share((votes.outcome == TIE)[part], chance[part])
-    decided = votes.outcome != TIE
-    assert_share((votes.outcome == LEFT)[decided], left_chance(study)[decided])
+    left, right = model(study, tau=np.log(1.4 / 0.6))
+    outcome, tied = study.judgments.pairs.outcome, 1 - left - right
+    for part in (tied > 0.3, tied < 0.3):
+        assert_share((outcome == TIE)[part], tied[part])
+        assert_share((outcome == LEFT)[part], left[part])
+    assert_share(pairs(items=2, votes=20_000, ties=0.4, spread=0.0).judgments.pairs.outcome == TIE, 0.4)
     assert_share(pairs(votes=20_000, ties=0.3, spread=None).judgments.pairs.outcome == TIE, 0.3)
 
 
@@ -111,11 +119,12 @@ def test_votes_per_pair_come_from_different_annotators():
 
 
 def test_order_bias_adds_log_odds_to_the_left():
-    assert_share(pairs(votes=50_000, spammers=1.0, order_bias=0.8).judgments.pairs.outcome == LEFT, expit(0.8))
-    assert_share(pairs(votes=50_000, spammers=1.0, order_bias=-0.8).judgments.pairs.outcome == RIGHT, expit(0.8))
-    study = pairs(items=6, votes=50_000, order_bias=0.8, spread=1.0)
-    odds = left_chance(study) / (1 - left_chance(study)) * np.exp(0.8)
-    assert_share(study.judgments.pairs.outcome == LEFT, odds / (1 + odds))
+    for bias in (0.8, -0.8):
+        study = pairs(items=6, votes=50_000, order_bias=bias, ties=0.2, spread=1.0)
+        left, right = model(study, tau=np.log(1.2 / 0.8), bias=bias)
+        assert_share(study.judgments.pairs.outcome == LEFT, left)
+        assert_share(study.judgments.pairs.outcome == RIGHT, right)
+    assert_share(pairs(votes=50_000, spammers=1.0, spread=None, order_bias=0.8).judgments.pairs.outcome == LEFT, expit(0.8))
 
 
 def test_fatigue_wears_quality_down_to_a_coin():

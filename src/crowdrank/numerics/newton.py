@@ -82,25 +82,30 @@ def minimise(
     return Minimum(x, value, max_iter, False)
 
 
+def dot(a: Floats, b: Floats) -> float:
+    """The inner product, without BLAS: its threads would fight with the kernels' for the cores."""
+    return float(np.einsum("i,i->", a, b))
+
+
 def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats) -> Floats:
     """Approximately -H⁻¹g by conjugate gradients, the closer the smaller the gradient; stops at negative curvature."""
     x = np.zeros_like(gradient)
     residual = -gradient
     scaled = residual / diagonal
     direction = scaled.copy()
-    rho = start = float(residual @ scaled)
+    rho = start = dot(residual, scaled)
     # Squared, preconditioned residual: a tenth at first, tighter as the minimum comes near (superlinear convergence).
     enough = start * min(0.01, np.sqrt(start) * 1e-2)
     for _ in range(10 * len(gradient) + 50):
         product = curvature(direction)
-        bend = float(direction @ product)
+        bend = dot(direction, product)
         if bend <= 0.0:
             return scaled if not x.any() else x
         step = rho / bend
         x += step * direction
         residual -= step * product
         scaled = residual / diagonal
-        rho_next = float(residual @ scaled)
+        rho_next = dot(residual, scaled)
         if rho_next <= enough:
             break
         direction *= rho_next / rho
@@ -112,7 +117,7 @@ def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, d
 def _shortened(direction: Floats, gradient: Floats) -> Floats:
     """No parameter further than LONGEST_STEP, each by itself: one that hardly matters must not hold back all others."""
     clipped = np.clip(direction, -LONGEST_STEP, LONGEST_STEP)
-    if gradient @ clipped < 0:
+    if dot(gradient, clipped) < 0:
         return clipped
     return np.asarray(direction * min(1.0, LONGEST_STEP / np.abs(direction).max()))  # downhill in any case
 
@@ -121,7 +126,7 @@ def _line_search(
     objective: Objective, x: Floats, direction: Floats, value: float, gradient: Floats
 ) -> tuple[float, Floats, float, Floats]:
     """Halve the step until the value falls as much as the slope promises; (0, x, …) if it never does."""
-    slope = float(gradient @ direction)
+    slope = dot(gradient, direction)
     # Differences below rounding cannot be seen in the value: near the minimum such a step is taken on trust.
     rounding = 1e-14 * abs(value)
     length = 1.0

@@ -1,11 +1,12 @@
 """Crowds that compare items two at a time.
 
-Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, answers by Crowd-BT:
+Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, reports what they see with chance η, else the
+opposite. This is the model of Crowd-BT, with Rao and Kupper's ties and a bias b towards the left:
 
-    P(left) = η σ(d) + (1 − η) σ(−d) = ½ + (η − ½) tanh(d / 2)
+    P(left) = η σ(d + b − τ) + (1 − η) σ(−d + b − τ)    P(right) = η σ(−d − b − τ) + (1 − η) σ(d − b − τ)    the rest is a tie
 
 so quality 1 reports what is seen, ½ tosses a coin (a spammer) and 0 says the opposite (malicious). With `spread=None` an answer
-is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013): tanh(d / 2) becomes the sign of d.
+is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013).
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def pairs(
     - `quality`: α and β of the Beta distribution it is drawn from. Then the share `spammers` of the annotators gets ½, the
       share `malicious` 0.
     - `spread`: standard deviation of the true scores; None: they are 1 … items, and the gap between two does not matter.
-    - `ties`: chance that two equal items are called a tie, by anybody. Items that differ by d are with chance
-      ties · 4 σ(d) σ(−d): the further apart, the fewer. With `spread=None` every pair has the chance `ties`.
+    - `ties`: chance that two equal items are called a tie, by anybody; the further apart, the fewer. With `spread=None` every pair
+      has this chance.
     - `order_bias`: what being shown on the left adds to the log-odds of an answer.
     - `fatigue`: the share of their lead on a coin that annotators lose with each vote: after t votes, quality
       is ½ + (η − ½)(1 − fatigue)^t.
@@ -155,16 +156,17 @@ def _earlier(annotator: Codes) -> NDArray[np.int64]:
 
 
 def _answers(rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: bool, ties: float, bias: float) -> NDArray[np.int8]:
-    lead = np.tanh(gap / 2) if matters else np.sign(gap)
-    left = 0.5 + (eta - 0.5) * lead
-    if bias:
-        # exp(bias) times the odds, written so that a chance of 0 or 1 stays what it is
-        left = left / (left + (1 - left) * np.exp(-bias))
-    outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
-    if ties:
-        alike = 1 - lead**2 if matters else 1.0  # 4 σ(d) σ(−d)
-        outcome[rng.random(len(gap)) < ties * alike] = TIE
-    return outcome
+    """What is seen, or its opposite, with logistic noise; a tie where that is below the threshold."""
+    if not matters:
+        left = np.where(gap > 0, eta, 1 - eta)
+        left = left / (left + (1 - left) * np.exp(-bias))  # the odds times exp(bias), so that a chance of 0 or 1 stays what it is
+        outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
+        outcome[rng.random(len(gap)) < ties] = TIE
+        return outcome
+    seen = np.where(rng.random(len(gap)) < eta, gap, -gap) + bias + rng.logistic(size=len(gap))
+    with np.errstate(divide="ignore"):
+        threshold = np.log((1 + ties) / (1 - np.float64(ties)))
+    return np.where(np.abs(seen) < threshold, TIE, np.sign(seen)).astype(np.int8)
 
 
 def _vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:

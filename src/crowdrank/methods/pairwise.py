@@ -1,0 +1,212 @@
+"""How every probabilistic pairwise method goes: prepare the votes, choose the prior, solve, say how sure, wrap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus
+from crowdrank.convert import TIED, Votes, as_pairs, votes
+from crowdrank.methods.prior import choose_prior
+from crowdrank.methods.result import agreement, annotator_columns, require, wrap
+from crowdrank.methods.vote_model import Link, Priors, VoteModel, logistic
+from crowdrank.numerics.laplace import LARGEST_DENSE, Spread, dense_spread, probed_spread
+from crowdrank.numerics.newton import minimise
+from crowdrank.numerics.ranks import rank_interval
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Floats, Gold, Judgments, Kind, Pairs, Vocabulary
+
+START = 0.9  # quality everybody starts from: at 1 itself there is no slope to leave by
+NINETY_FIVE = 1.959964  # standard errors
+TIE_SPREAD = 1.0  # of the logarithm of the raters' tie thresholds around the crowd's
+BIAS_SPREAD = 1.0  # of the raters' biases towards one side, in log-odds
+
+
+class Settings(Protocol):
+    """What every probabilistic pairwise method has."""
+
+    name: ClassVar[str]
+    takes: ClassVar[tuple[Kind, ...]]
+
+    @property
+    def prior(self) -> float | None: ...
+
+    @property
+    def intervals(self) -> bool: ...
+
+    @property
+    def max_iter(self) -> int: ...
+
+    @property
+    def tol(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Which case of the vote model a method is."""
+
+    link: Link = "logistic"
+    per_rater: tuple[str, ...] = ()  # free parameters of the raters, beside that of ties; none: everybody is one rater
+    quality_prior: tuple[float, float] = (1.05, 1.05)
+    quality_per: Literal["study", "task"] = "study"
+    slope_spread: float = 1.0
+
+
+def beta_prior(given: tuple[float, float] | None, prior: float | None) -> tuple[float, float]:
+    """The Beta prior on quality: as given, the paper's where the prior on scores is fixed, else flat on the logit scale."""
+    if given is not None:
+        return given
+    return (2.0, 2.0) if prior is None else (1.05, 1.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Raters:
+    """Whose parameters each row of votes tells about."""
+
+    of_row: Codes
+    annotator: Codes  # of each rater
+    task: Codes | None  # of each rater, where they have one per task
+
+    def __len__(self) -> int:
+        return len(self.annotator)
+
+
+def fit_pairs(
+    settings: Settings, judgments: Judgments, shape: Shape, pairs: Pairs | None = None, gold: Gold | None = None
+) -> Consensus:
+    """The consensus of a probabilistic pairwise method. `pairs` where it does not look at the judgments' own."""
+    require(settings.name, judgments, settings.takes)
+    words = judgments.vocabulary
+    pairs = as_pairs(judgments) if pairs is None else pairs
+    table = votes(pairs, words, pooled=not shape.per_rater, sides="bias" in shape.per_rater)
+    raters = _raters(judgments, table, shape)
+
+    def model_with(prior: float) -> VoteModel:
+        return _model(table, raters, words, shape, prior)
+
+    model = model_with(1.0 if settings.prior is None else settings.prior)
+    start = _rough(model, _start(model, raters, words, gold))
+    notes = []
+    if settings.prior is None:
+        prior, start = choose_prior(model_with, start)
+        model = model_with(prior)
+        notes.append(f"prior {prior:g}, chosen from the votes")
+    found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and raters")
+    theta = model.layout.unpack(found.x)
+    spread = _spread(model, found.x, words) if settings.intervals else None
+    columns = _columns(judgments, model, found.x, raters, spread)
+    consensus = wrap(settings.name, judgments, theta.score, fit=found.fit, annotators=columns, compared=pairs, notes=notes)
+    return consensus if spread is None else _with_intervals(consensus, spread)
+
+
+def _raters(judgments: Judgments, table: Votes, shape: Shape) -> Raters:
+    words = judgments.vocabulary
+    if not shape.per_rater:
+        return Raters(table.annotator, np.zeros(1, np.int32), None)
+    if shape.quality_per == "study":
+        return Raters(table.annotator, np.arange(len(words.annotators), dtype=np.int32), None)
+    n_tasks = max(len(words.tasks), 1)
+    annotator, task = judgments.annotator_and_task()
+    keys = np.unique(annotator.astype(np.int64) * n_tasks + task)
+    row_keys = table.annotator.astype(np.int64) * n_tasks + words.entry_task[table.winner]
+    of_row = np.searchsorted(keys, row_keys).astype(np.int32)
+    return Raters(of_row, (keys // n_tasks).astype(np.int32), (keys % n_tasks).astype(np.int32))
+
+
+def _model(table: Votes, raters: Raters, words: Vocabulary, shape: Shape, prior: float) -> VoteModel:
+    """The vote model of this shape; ties are modelled where there are any."""
+    tied = float(table.weight[table.kind == TIED].sum())
+    share = min(tied / max(float(table.weight.sum()), 1.0), 0.99)
+    normal = {"slope": (0.0, shape.slope_spread), "bias": (0.0, BIAS_SPREAD)}
+    # The threshold at which equal items would tie as often as items do.
+    normal["ties"] = (float(np.log(np.log((1 + share) / (1 - share)))) if tied else 0.0, TIE_SPREAD)
+    free = (*shape.per_rater, "ties") if tied else shape.per_rater
+    priors = Priors(prior, shape.quality_prior, {name: normal[name] for name in free if name in normal})
+    return VoteModel(table, raters.of_row, words.n_entries, len(raters), shape.link, free, priors)
+
+
+def _start(model: VoteModel, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:
+    start = np.zeros(model.layout.size)
+    blocks = model.layout.unpack(start)
+    if "ties" in model.free:
+        assert model.priors.normal is not None
+        blocks.ties[:] = model.priors.normal["ties"][0]
+    if "quality" in model.free:
+        quality = _start_quality(model.votes, raters, words, gold)
+        blocks.quality[:] = np.log(quality / (1 - quality))
+    return start
+
+
+def _start_quality(table: Votes, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:
+    """The quality each rater starts from: START, or the share of gold pairs they put right, shrunk to everybody's share."""
+    if gold is None:
+        return np.full(len(raters), START)
+    truth = gold.align(words)
+    gap = np.where(table.kind == TIED, np.nan, truth[table.winner] - truth[table.loser])
+    decided = np.where(np.abs(gap) > 0, table.weight, 0.0)  # NaN, where gold is missing, is not above 0
+    right = sum_by(raters.of_row, np.where(gap > 0, table.weight, 0.0), len(raters))
+    total = sum_by(raters.of_row, decided, len(raters))
+    everybody = float((right.sum() + START) / (total.sum() + 1))
+    return (right + 2 * everybody) / (total + 2)
+
+
+def _rough(model: VoteModel, start: Floats) -> Floats:
+    """Scores that fit the raters as they start."""
+    return minimise(model, start, max_iter=100, tol=0.1, held=slice(model.n_entries, None), what="start").x
+
+
+def _spread(model: VoteModel, x: Floats, words: Vocabulary) -> Spread:
+    model.evaluate(x)
+    if model.layout.size <= LARGEST_DENSE:
+        return dense_spread(model.hessian(), words.entry_task)
+    return probed_spread(model.curvature, model.diagonal(), words.entry_task)
+
+
+def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, spread: Spread | None) -> dict[str, NDArray[Any]]:
+    """What was learned about the annotators; of pooled ones, how far they agree with the scores."""
+    theta, table = model.layout.unpack(x), model.votes
+    if len(raters) == 1 and not set(model.free) & {"quality", "slope", "bias"}:
+        return annotator_columns(judgments, *agreement(judgments, theta.score))
+    extra: dict[str, NDArray[Any]] = {}
+    if "quality" in model.free:
+        quality = logistic(theta.quality)
+        # A vote between equal items tells nothing of who gave it: each counts by what it tells (the Fisher information at ½).
+        tells = np.where(table.kind == TIED, 0.0, np.tanh((theta.score[table.winner] - theta.score[table.loser]) / 2) ** 2)
+        evidence = sum_by(raters.of_row, table.weight * tells, len(raters))
+        if spread is not None:
+            extra |= _interval("quality", theta.quality, spread, model, logistic)
+    else:
+        quality, evidence = agreement(judgments, theta.score)
+    for name, shown, scale in (("slope", "slope", np.exp), ("ties", "tie_threshold", np.exp), ("bias", "left_bias", np.asarray)):
+        if name in model.free:
+            extra[shown] = scale(getattr(theta, name))
+            if spread is not None and name == "bias":
+                extra |= _interval("left_bias", theta.bias, spread, model, np.asarray, block="bias")
+    return annotator_columns(judgments, quality, evidence, raters.annotator, raters.task) | extra
+
+
+def _interval(
+    name: str, centre: Floats, spread: Spread, model: VoteModel, scale: Any, block: str | None = None
+) -> dict[str, Any]:
+    error = NINETY_FIVE * np.sqrt(spread.variance[model.layout.slices[block or name]])
+    return {f"{name}_low": scale(centre - error), f"{name}_high": scale(centre + error)}
+
+
+def _with_intervals(consensus: Consensus, spread: Spread) -> Consensus:
+    """Add the intervals of scores and ranks."""
+    error = np.sqrt(spread.variance[: len(consensus.score)])
+    rank_low, rank_high = rank_interval(consensus.score, error, consensus.vocabulary.task_starts)
+    best_first = np.lexsort((-consensus.score, consensus.vocabulary.entry_task))
+    gap_error = np.full(len(error), np.nan)
+    gap_error[best_first[:-1]] = np.sqrt(spread.of_gaps(best_first[:-1], best_first[1:]))
+    return replace(
+        consensus,
+        low=consensus.score - NINETY_FIVE * error,
+        high=consensus.score + NINETY_FIVE * error,
+        rank_low=rank_low,
+        rank_high=rank_high,
+        gap_error=gap_error,
+    )

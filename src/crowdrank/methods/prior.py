@@ -1,0 +1,40 @@
+"""How strong a prior the votes call for.
+
+No fixed strength serves all: where everybody is compared with everybody, one virtual win and loss steadies the scores of rarely seen
+items; where items are only compared with their neighbours, the same prior pulls at every link of a long chain and squeezes the ranking
+flat. So each vote is predicted from all the others, for a range of strengths, and the one that predicts best is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from crowdrank.methods.vote_model import VoteModel
+from crowdrank.numerics.newton import minimise
+from crowdrank.study import Floats
+
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+FIRST = STRENGTHS.index(1.0)
+
+
+def choose_prior(model_with: Callable[[float], VoteModel], start: Floats) -> tuple[float, Floats]:
+    """The strength the votes call for, and the parameters of a rough fit with it.
+
+    Uphill from 1, stronger or weaker, until it predicts worse: far below the best, scores that run off would fool the prediction.
+    """
+
+    def tried(number: int, near: Floats) -> tuple[float, Floats]:
+        model = model_with(STRENGTHS[number])
+        x = minimise(model, near, max_iter=100, tol=0.05, what="prior").x
+        return float(model.left_out(x) @ model.votes.weight), x
+
+    chosen, (best, x) = FIRST, tried(FIRST, start)
+    for step in (1, -1):
+        while 0 <= chosen + step < len(STRENGTHS):
+            predicted, near = tried(chosen + step, x)
+            if predicted <= best:
+                break
+            chosen, best, x = chosen + step, predicted, near
+        if chosen != FIRST:
+            break
+    return STRENGTHS[chosen], x

@@ -1,0 +1,184 @@
+"""The log-posterior of votes: scores of entries, and what raters are like. All probabilistic pairwise methods are one of its cases.
+
+A rater is an annotator, an annotator on a task, or everybody at once. Their parameters that are not free have the value at which they
+do nothing: quality 1, slope 1, no ties, no bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from crowdrank.convert import Votes
+from crowdrank.methods import vote_kernels as kernels
+from crowdrank.numerics.blocks import Layout
+from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.threads import RowSum
+from crowdrank.study import Codes, Floats
+
+Link = Literal["logistic", "normal"]
+PARAMETERS = {"quality": 1, "slope": 2, "ties": 3, "bias": 4}  # the raters' parameters, by their number in the kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """What is taken to be true before any vote."""
+
+    score: float  # virtual wins and losses of every item against one of score 0
+    quality: tuple[float, float] = (1.05, 1.05)  # Beta(α, β)
+    normal: Mapping[str, tuple[float, float]] | None = None  # parameter → mean and standard deviation
+
+
+class VoteModel:
+    """Minus the log-posterior, its gradient and products with its Hessian, for `numerics.newton.minimise`."""
+
+    def __init__(
+        self, votes: Votes, rater: Codes, n_entries: int, n_raters: int, link: Link, free: tuple[str, ...], priors: Priors
+    ) -> None:
+        self.votes, self.rater, self.priors = votes, rater, priors
+        self.free = free = tuple(sorted(free, key=PARAMETERS.__getitem__))  # the kernels fill an upper triangle
+        self.normal = link == "normal"
+        self.n_entries, self.n_raters = n_entries, n_raters
+        self.layout = Layout(score=n_entries, **dict.fromkeys(free, n_raters))
+        self.bends = np.empty((len(votes), (len(free) + 1) * (len(free) + 2) // 2))
+        self.sum = RowSum(len(votes), self.layout.size)
+        self.plain = not self.normal and set(free) <= {"quality"}
+
+    def evaluate(self, x: Floats) -> tuple[float, Floats]:
+        """Value and gradient at x; remembers the curvature there."""
+        raters = self._raters(x)
+        gradient, values = self.sum(lambda r, total: self._terms(r, total, x[: self.n_entries], raters))
+        self.own_bend = np.zeros(self.layout.size)
+        value = sum(values) + self._add_priors(x, raters, gradient)
+        return value, gradient
+
+    def _raters(self, x: Floats) -> Floats:
+        """η, 1 − η, slope, threshold and bias of each rater."""
+        theta = self.layout.unpack(x)
+        values = np.tile(np.array([[1.0], [0.0], [1.0], [0.0], [0.0]]), self.n_raters)
+        if "quality" in self.free:
+            values[0], values[1] = logistic(theta.quality), logistic(-theta.quality)
+        if "slope" in self.free:
+            values[2] = np.exp(theta.slope)
+        if "ties" in self.free:
+            values[3] = np.exp(theta.ties)
+        if "bias" in self.free:
+            values[4] = theta.bias
+        return values
+
+    def _terms(self, r: slice, total: Floats, score: Floats, raters: Floats) -> float:
+        v, rater, bends = self.votes, self.rater[r], self.bends[r]
+        winner, loser, weight = v.winner[r], v.loser[r], v.weight[r]
+        score_slope, rater_slope = self._split(total)
+        if self.plain and not self.free:
+            return float(kernels.plain_terms(winner, loser, weight, score, score_slope, bends))
+        if self.plain:
+            right, wrong = raters[0], raters[1]
+            return float(
+                kernels.quality_terms(rater, winner, loser, weight, score, right, wrong, score_slope, rater_slope[0], bends)
+            )
+        active = np.array([PARAMETERS[name] for name in self.free], dtype=np.int64)
+        return float(
+            kernels.any_terms(
+                rater, winner, loser, v.kind[r], weight, score, raters, self.normal, active, score_slope, rater_slope, bends
+            )
+        )
+
+    def _split(self, total: Floats) -> tuple[Floats, Floats]:
+        """A vector of all parameters as scores, and one row for each of the raters' free parameters."""
+        return total[: self.n_entries], total[self.n_entries :].reshape(len(self.free), self.n_raters)
+
+    def _add_priors(self, x: Floats, raters: Floats, gradient: Floats) -> float:
+        theta, slope, bend = self.layout.unpack(x), self.layout.unpack(gradient), self.layout.unpack(self.own_bend)
+        pull = np.empty(self.n_entries)
+        value = float(kernels.virtual_terms(theta.score, self.priors.score, self.normal, pull, bend.score))
+        slope.score += pull
+        if "quality" in self.free:
+            alpha, beta = self.priors.quality[0] - 1, self.priors.quality[1] - 1
+            slope.quality += beta * raters[0] - alpha * raters[1]
+            bend.quality += (alpha + beta) * raters[0] * raters[1]
+            # log σ(q) = −log(1 + e^−q), which stays finite where σ(q) rounds to 0
+            value += float((alpha * np.logaddexp(0, -theta.quality) + beta * np.logaddexp(0, theta.quality)).sum())
+        for name, (mean, spread) in (self.priors.normal or {}).items():
+            where = self.layout.slices[name]
+            value += float(((x[where] - mean) ** 2).sum()) / (2 * spread**2)
+            gradient[where] += (x[where] - mean) / spread**2
+            self.own_bend[where] += 1 / spread**2
+        return value
+
+    def curvature(self, v: Floats) -> Floats:
+        """The Hessian at the last evaluated point times v."""
+        score, raters = self._split(v)
+        votes = self.votes
+        product, _ = self.sum(
+            lambda r, total: kernels.curvature(
+                self.rater[r], votes.winner[r], votes.loser[r], self.bends[r], score, raters, *self._split(total)
+            )
+        )
+        product += self.own_bend * v
+        return product
+
+    def left_out(self, x: Floats) -> Floats:
+        """The log-probability of a vote of each row, about as the other votes predict it."""
+        self.evaluate(x)
+        votes, log_chance = self.votes, np.empty(len(self.votes))
+        count = sum_by(self.rater, votes.weight, self.n_raters)
+        pseudo = sum(self.priors.quality) - 2 if "quality" in self.free else -1.0
+        bend, diagonal = self.bends[:, 0] / votes.weight, np.maximum(self.diagonal()[: self.n_entries], 1e-3)
+        score, raters = x[: self.n_entries], self._raters(x)
+        kernels.left_out(
+            self.rater,
+            votes.winner,
+            votes.loser,
+            votes.kind,
+            bend,
+            score,
+            raters,
+            self.normal,
+            diagonal,
+            count,
+            pseudo,
+            log_chance,
+        )
+        return log_chance
+
+    def diagonal(self) -> Floats:
+        """The diagonal of the Hessian at the last evaluated point."""
+        n, votes = self.n_entries, self.votes
+        diagonal = self.own_bend.copy()
+        diagonal[:n] += sum_by(votes.winner, self.bends[:, 0], n) + sum_by(votes.loser, self.bends[:, 0], n)
+        for name, at in zip(self.free, self._own_columns(), strict=True):
+            diagonal[self.layout.slices[name]] += sum_by(self.rater, self.bends[:, at], self.n_raters)
+        return diagonal
+
+    def _own_columns(self) -> list[int]:
+        """Where each free parameter's own second derivative stands in a row of `bends`."""
+        size = len(self.free) + 1
+        return [i * size - i * (i - 1) // 2 for i in range(1, size)]
+
+    def hessian(self) -> Floats:
+        """The whole Hessian at the last evaluated point, for models small enough to hold it."""
+        size, n = self.layout.size, self.n_entries
+        matrix = np.diag(self.own_bend)
+        winner, loser = self.votes.winner.astype(np.int64), self.votes.loser.astype(np.int64)
+        # Each term's derivative by the gap is that by the winner's score, and minus that by the loser's.
+        places = [[(winner, 1.0), (loser, -1.0)]]
+        places += [[(n + i * self.n_raters + self.rater.astype(np.int64), 1.0)] for i in range(len(self.free))]
+        at = 0
+        for i in range(len(places)):
+            for j in range(i, len(places)):
+                for one, sign in places[i]:
+                    for other, other_sign in places[j]:
+                        block = sum_by(one * size + other, sign * other_sign * self.bends[:, at], size * size).reshape(size, size)
+                        matrix += block if i == j else block + block.T
+                at += 1
+        return matrix
+
+
+def logistic(x: Floats) -> Floats:
+    """σ(x) without overflow, to the last digit at both ends: 1 + tanh(x / 2) would lose them below."""
+    result: Floats = np.exp(-np.logaddexp(0.0, -x))
+    return result
