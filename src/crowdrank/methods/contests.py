@@ -1,0 +1,143 @@
+"""The contests of a study: for every two entries that were compared, how often each was put first. For methods that need no more.
+
+Rankings and grades are counted where they stand, without writing out their pairs: a thousand tasks of a hundred items ranked ten
+times are fifty million pairs, and five million contests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.convert import as_pairs, as_rankings
+from crowdrank.study import Codes, Judgments, Pairs, Vocabulary
+
+MOST_CELLS = 64_000_000  # 256 MB of counts; studies with more possible contests are counted by sorting their pairs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contests:
+    """Rows `starts[e]:starts[e + 1]` are the contests of entry `e`, by ascending opponent; every contest has a row on each side.
+
+    Counts are whole numbers of half wins (a tie is half a win for each side), so the order of the judgments cannot matter.
+    """
+
+    starts: NDArray[np.int64]
+    other: Codes
+    won: NDArray[np.int32]
+    lost: NDArray[np.int32]
+
+    @property
+    def compared(self) -> Pairs:
+        """Each contest once, for the report of what was never compared."""
+        entry = np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
+        once = entry < self.other
+        left, right = entry[once], self.other[once]
+        return Pairs(np.zeros_like(left), left, right, np.zeros(len(left), np.int8))
+
+    @property
+    def majority(self) -> NDArray[np.int8]:
+        """1 where most put the entry before its opponent, -1 where most put it behind, 0 where neither."""
+        return np.asarray(np.sign(self.won - self.lost), dtype=np.int8)
+
+    @property
+    def preference(self) -> NDArray[np.float64]:
+        """From -1 to 1: the share of wins less the share of losses."""
+        return (self.won - self.lost) / (self.won + self.lost)
+
+
+def contests(judgments: Judgments) -> Contests:
+    """Count every preference of the study, whatever its kind."""
+    words = judgments.vocabulary
+    sizes = np.diff(words.task_starts)
+    return _in_tables(judgments) if int((sizes**2).sum()) <= MOST_CELLS else _by_sorting(as_pairs(judgments), words)
+
+
+def _in_tables(judgments: Judgments) -> Contests:
+    """With a table of all pairs of items for each task."""
+    words, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
+    sizes = np.diff(words.task_starts)
+    size = sizes[words.entry_task]
+    place = np.arange(words.n_entries) - words.task_starts[:-1][words.entry_task]
+    row = (np.cumsum(sizes**2) - sizes**2)[words.entry_task] + place * size  # where the table row of an entry begins
+    table = np.zeros(int((sizes**2).sum()), dtype=np.int32)
+    _count_pairs(pairs.left, pairs.right, pairs.outcome, row, place, table)
+    in_task = words.task_starts[lists.list_task], words.task_starts[lists.list_task + 1]
+    _count_lists(lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table)
+    first = words.task_starts[words.entry_task]
+    number = _rows(row, place, size, table)
+    starts = np.r_[0, np.cumsum(number)]
+    other, won, lost = (np.empty(starts[-1], np.int32) for _ in range(3))
+    _fill(row, place, size, first, table, starts, other, won, lost)
+    return Contests(starts, other, won, lost)
+
+
+def _by_sorting(pairs: Pairs, words: Vocabulary) -> Contests:
+    """With one sort of all pairs: for tasks of so many items that most were never compared."""
+    low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
+    points = 1 + np.where(pairs.left < pairs.right, pairs.outcome, -pairs.outcome)  # half wins of the lower code
+    keys = np.sort((low.astype(np.int64) * words.n_entries + high) * 4 + points)
+    begin = np.flatnonzero(np.r_[True, keys[1:] // 4 != keys[:-1] // 4][: len(keys)])
+    won = np.add.reduceat(keys % 4, begin) if len(begin) else np.zeros(0, np.int64)
+    lost = 2 * np.diff(np.r_[begin, len(keys)]) - won
+    low, high = keys[begin] // 4 // words.n_entries, keys[begin] // 4 % words.n_entries
+    entry, other = np.r_[low, high], np.r_[high, low]
+    order = np.argsort(entry * words.n_entries + other)
+    starts = np.searchsorted(entry[order], np.arange(words.n_entries + 1))
+    columns = (column[order].astype(np.int32) for column in (other, np.r_[won, lost], np.r_[lost, won]))
+    return Contests(starts, *columns)
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_pairs(left, right, outcome, row, place, table):
+    for r in range(len(left)):
+        i, j = left[r], right[r]
+        table[row[i] + place[j]] += 1 + outcome[r]
+        table[row[j] + place[i]] += 1 - outcome[r]
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_lists(starts, entry, position, unlisted_below, task_start, task_end, row, place, table):
+    listed = np.full(len(row), -1)
+    for number in range(len(starts) - 1):
+        for a in range(starts[number], starts[number + 1]):
+            i = entry[a]
+            listed[i] = number
+            for b in range(a + 1, starts[number + 1]):
+                j = entry[b]
+                if i != j:  # an item graded twice is not compared with itself
+                    above = position[a] < position[b]
+                    table[row[i] + place[j]] += 2 if above else 1
+                    if not above:
+                        table[row[j] + place[i]] += 1
+        if unlisted_below[number]:
+            for j in range(task_start[number], task_end[number]):
+                if listed[j] != number:
+                    for a in range(starts[number], starts[number + 1]):
+                        table[row[entry[a]] + place[j]] += 2
+
+
+@nb.njit(cache=True, nogil=True)
+def _rows(row, place, size, table):
+    number = np.zeros(len(row), dtype=np.int64)
+    for e in range(len(row)):
+        top = row[e] - place[e] * size[e]
+        for j in range(size[e]):
+            if table[row[e] + j] + table[top + j * size[e] + place[e]] > 0:
+                number[e] += 1
+    return number
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill(row, place, size, first, table, starts, other, won, lost):
+    for e in range(len(row)):
+        top = row[e] - place[e] * size[e]
+        at = starts[e]
+        for j in range(size[e]):
+            for_e, against = table[row[e] + j], table[top + j * size[e] + place[e]]
+            if for_e + against > 0:
+                other[at], won[at], lost[at] = first[e] + j, for_e, against
+                at += 1
