@@ -1,4 +1,4 @@
-"""The tables of the Crowd-BT paper on its own data: `python papers/crowd-bt/run.py --table 3`."""
+"""The tables of the Crowd-BT paper: `python papers/crowd-bt/run.py --table 3`. Tables 1 and 2 are simulated, 3 is on its own data."""
 
 from __future__ import annotations
 
@@ -6,41 +6,120 @@ import argparse
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 import crowdrank as cr
 
 HERE = Path(__file__).parent
-PRIORS = (0.1, 0.5, 1.0, 10.0, 50.0)
+SEEDS = range(20)
+QUALITIES = ((10, 1), (5, 1), (2, 1), (2, 2), (1, 2), (1, 5))
+Cell = dict[str, object]
 
 
-def table_3(data: Path) -> pl.DataFrame:
+def accuracy(consensus: cr.Consensus, gold: cr.Gold) -> float:
+    """ACC (eq. 20); a fit that has not converged must not pass for a result."""
+    if not consensus.fit.converged:
+        sys.exit(f"{consensus.method} did not converge")
+    return cr.evaluate(consensus, gold, ["acc"]).mean["acc"]
+
+
+def table_1() -> Iterator[Cell]:
+    """400 pairs of 100 objects, each judged by 10 of 100 annotators, whose quality is drawn from Beta distributions."""
+    for quality in QUALITIES:
+        for seed in SEEDS:
+            study = cr.simulate.pairs(100, 100, 4000, quality=quality, spread=None, votes_per_pair=10, seed=seed)
+            judgments, known = with_gold_pairs(study, seed)
+            fits = {
+                "bradley-terry": cr.fit("bradley-terry", study.judgments, prior=0.5, intervals=False),
+                "crowd-bt from 1": cr.fit("crowd-bt", study.judgments, prior=0.5, intervals=False),
+                "crowd-bt from gold": cr.fit("crowd-bt", judgments, gold=known, prior=0.5, intervals=False),
+            }
+            for row, consensus in fits.items():
+                yield {"row": row, "column": str(quality), "value": accuracy(consensus, study.gold)}
+
+
+def with_gold_pairs(study: cr.simulate.Study, seed: int) -> tuple[cr.Judgments, cr.Gold]:
+    """The study, and a second task in which every annotator judges five pairs whose order is known."""
+    words, votes = study.judgments.vocabulary, study.judgments.pairs
+    rng = np.random.default_rng(1000 + seed)
+    annotator, pair = (part.ravel() for part in np.meshgrid(words.annotators, np.arange(5), indexing="ij"))
+    right = rng.random(len(pair)) < np.repeat(study.quality, 5)
+    better, worse = pair.astype(str).astype(object) + "+", pair.astype(str).astype(object) + "-"
+    known = {"task": "gold", "annotator": annotator, "left": better, "right": worse, "winner": np.where(right, better, worse)}
+    names = words.items[words.entry_item]
+    own = {
+        "task": words.tasks[0],
+        "annotator": words.annotators[votes.annotator],
+        "left": names[votes.left],
+        "right": names[votes.right],
+        "winner": np.where(votes.outcome > 0, names[votes.left], names[votes.right]),
+    }
+    gold = {"task": "gold", "item": [f"{number}{sign}" for number in range(5) for sign in "+-"], "score": [1, 0] * 5}
+    return cr.judgments(pl.DataFrame(own), pl.DataFrame(known)), cr.gold(pl.DataFrame(gold))
+
+
+def table_2() -> Iterator[Cell]:
+    """4,000 votes on few pairs with many votes each, or many with few; quality from Beta(2, 1)."""
+    for n, each in ((4000, 1), (400, 10), (200, 20)):
+        for prior in (0.1, 0.5, 1):
+            column = f"{n} × {each} λ={prior:g}"
+            for seed in SEEDS:
+                study = cr.simulate.pairs(100, 100, 4000, quality=(2, 1), spread=None, votes_per_pair=each, seed=seed)
+                plain = cr.fit("bradley-terry", study.judgments, prior=prior, intervals=False)
+                crowd = cr.fit("crowd-bt", study.judgments, prior=prior, intervals=False)
+                yield {"row": "bradley-terry", "column": column, "value": accuracy(plain, study.gold)}
+                yield {"row": "crowd-bt", "column": column, "value": accuracy(crowd, study.gold)}
+                correlation = np.corrcoef(crowd.annotator_columns["quality"], study.quality)[0, 1]
+                yield {"row": "quality correlation", "column": column, "value": float(correlation)}
+
+
+def table_3() -> Iterator[Cell]:
     """ACC on the reading difficulty data, by method and strength of the prior."""
-    judgments = cr.read(data / "readability_crowdbt" / "pairwise.csv.gz")
-    gold = cr.read_gold(data / "readability_crowdbt" / "gold.csv.gz")
-    rows = []
-    for name in ("bradley-terry", "crowd-bt"):
-        for prior in PRIORS:
-            consensus = cr.fit(name, judgments, prior=prior)
-            if not consensus.fit.converged:
-                sys.exit(f"{name} with prior {prior:g} did not converge")
-            acc = cr.evaluate(consensus, gold, ["acc"]).mean["acc"]
-            rows.append({"table": 3, "method": name, "prior": prior, "acc": round(acc, 4)})
-    return pl.DataFrame(rows)
+    data = os.environ.get("CROWDRANK_DATA")
+    if not data:
+        sys.exit("set CROWDRANK_DATA to the folder that holds readability_crowdbt/")
+    judgments = cr.read(Path(data) / "readability_crowdbt" / "pairwise.csv.gz")
+    gold = cr.read_gold(Path(data) / "readability_crowdbt" / "gold.csv.gz")
+    methods = {"majority-bradley-terry": {}, "bradley-terry": {}, "variance-bt": {"slope_spread": 0.2}, "crowd-bt": {}}
+    for name, settings in methods.items():
+        for prior in (0.1, 0.5, 1, 10, 50):
+            consensus = cr.fit(name, judgments, prior=prior, intervals=False, **settings)
+            yield {"row": name, "column": f"λ={prior:g}", "value": accuracy(consensus, gold)}
+        yield {"row": name, "column": "λ chosen", "value": accuracy(cr.fit(name, judgments, intervals=False), gold)}
 
 
-TABLES = {3: table_3}
+TABLES = {1: table_1, 2: table_2, 3: table_3}
+
+
+def summary(number: int) -> pl.DataFrame:
+    """The mean of every cell of a table, and its standard deviation from draw to draw."""
+    cells = pl.DataFrame(list(TABLES[number]()))
+    by_cell = cells.group_by("row", "column", maintain_order=True).agg(
+        value=pl.col("value").mean().round(4), deviation=pl.col("value").std().round(4), draws=pl.len()
+    )
+    return by_cell.select(pl.lit(number).alias("table"), pl.all())
 
 
 def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
-    """A Markdown table: ours, and the paper's in brackets."""
-    both = ours.join(paper.rename({"acc": "paper"}), on=["table", "method", "prior"], how="left")
-    lines = ["| λ | " + " | ".join(f"{prior:g}" for prior in PRIORS) + " |", "|---" * (len(PRIORS) + 1) + "|"]
-    for (method,), rows in both.group_by("method", maintain_order=True):
-        lines.append(f"| {method} | " + " | ".join(f"{row['acc']:.4f} ({row['paper']:.4f})" for row in rows.to_dicts()) + " |")
-    return "\n".join(lines)
+    """A Markdown table: ours (± from draw to draw), and the paper's in brackets."""
+    both = ours.join(paper.rename({"value": "paper"}), on=["table", "row", "column"], how="left")
+    rows, columns = both["row"].unique(maintain_order=True).to_list(), both["column"].unique(maintain_order=True).to_list()
+    cells = {(cell["row"], cell["column"]): _cell(cell) for cell in both.to_dicts()}
+    lines = ["| | " + " | ".join(rows) + " |", "|---" * (len(rows) + 1) + "|"]
+    return "\n".join(lines + [f"| {column} | " + " | ".join(cells[row, column] for row in rows) + " |" for column in columns])
+
+
+def _cell(cell: dict[str, float]) -> str:
+    digits = 4 if cell["deviation"] is None else 3
+    ours = f"{cell['value']:.{digits}f}" + (f" ± {cell['deviation']:.3f}" if cell["deviation"] is not None else "")
+    if cell["paper"] is None:
+        return ours
+    far = cell["deviation"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+    return f"{ours} ({cell['paper']:.{digits}f}{' !' if far else ''})"
 
 
 def main() -> None:
@@ -48,17 +127,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", type=int, choices=TABLES, action="append", help="which table; all of them by default")
     wanted = parser.parse_args().table or list(TABLES)
-    data = os.environ.get("CROWDRANK_DATA")
-    if not data:
-        sys.exit("set CROWDRANK_DATA to the folder that holds readability_crowdbt/")
-    paper = pl.read_csv(HERE / "expected.csv", schema_overrides={"prior": pl.Float64})
-    results = {number: TABLES[number](Path(data)) for number in wanted}
-    readme = (HERE / "README.md").read_text()
-    for number, ours in results.items():
+    paper = pl.read_csv(HERE / "expected.csv")
+    results, readme = HERE / "result.csv", (HERE / "README.md").read_text()
+    kept = pl.read_csv(results, schema_overrides={"deviation": pl.Float64}) if results.exists() else None
+    for number in wanted:
+        ours = summary(number).with_columns(pl.col("table").cast(pl.Int64), pl.col("draws").cast(pl.Int64))
         table = side_by_side(ours, paper)
         print(f"Table {number}, ours (paper's)\n\n{table}\n")
         readme = re.sub(rf"(<!-- table {number} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\n\g<2>", readme, flags=re.DOTALL)
-    cr.write(pl.concat(results.values()), HERE / "result.csv")
+        kept = ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
+    cr.write(kept, results)
     (HERE / "README.md").write_text(readme)
 
 
