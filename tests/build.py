@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
 
 from crowdrank.study import LEFT, RIGHT, TIE, Gold, Grades, Judgments, Pairs, Rankings, Vocabulary, ids
 
@@ -76,6 +78,12 @@ def with_pairs(study: Judgments, **columns) -> Judgments:
     return replace(study, pairs=replace(study.pairs, **columns))
 
 
+def rows_of(study: Judgments, rows) -> Judgments:
+    """The same study with some of its pairs, in the order given."""
+    columns = {name: getattr(study.pairs, name) for name in Pairs.__slots__}
+    return with_pairs(study, **{name: column if column is None else column[rows] for name, column in columns.items()})
+
+
 def gold(study: Judgments, value) -> Gold:
     return Gold(study.vocabulary, np.asarray(value, dtype=float), "score")
 
@@ -84,6 +92,36 @@ def pair_accuracy(score, truth) -> float:
     """Share of the pairs of items with different truth that the scores put right; equal scores are half right (one task)."""
     truly, found = np.sign(np.subtract.outer(truth, truth)), np.sign(np.subtract.outer(score, score))
     return float((truly * found)[truly != 0].mean() + 1) / 2
+
+
+def chances(gap, link="logistic", quality=1.0, slope=1.0, threshold=0.0, bias=0.0):
+    """The chances of left, right and a tie at a gap between the scores of the left and the right item: the model, written out."""
+
+    def mixed(seen):
+        return quality * seen(slope * gap + bias) + (1 - quality) * seen(-slope * gap + bias)
+
+    if link == "logistic":  # Davidson's ties
+        tie = threshold / (threshold + 2 * np.cosh((2 * quality - 1) * slope * gap / 2))
+        return (1 - tie) * mixed(expit), (1 - tie) * mixed(lambda u: expit(-u)), tie
+    below = norm(scale=np.sqrt(2)).cdf  # a tie where what is seen stays below the threshold
+    left, right = mixed(lambda u: below(u - threshold)), mixed(lambda u: below(-u - threshold))
+    return left, right, mixed(lambda u: below(u + threshold) - below(u - threshold))
+
+
+def usual_ties(study: Judgments) -> float:
+    """The logarithm of the readiness to tie at which equal items tie as often as the pairs of a study do."""
+    tied = (study.pairs.outcome == TIE).mean()
+    return float(np.log(2 * tied / (1 - tied)))
+
+
+def log_posterior(study: Judgments, score, prior, link="logistic", **rater) -> float:
+    """The log-likelihood of a study's pairs and of the virtual item; the raters' parameters one for all, or one per pair."""
+    votes = study.pairs
+    left, right, tie = chances(score[votes.left] - score[votes.right], link, **rater)
+    chance = np.select([votes.outcome == LEFT, votes.outcome == RIGHT], [left, right], tie)
+    weight = np.ones(len(votes)) if votes.weight is None else votes.weight
+    virtual = np.log(chances(np.asarray(score), link)[0]) + np.log(chances(np.asarray(score), link)[1])
+    return float(weight @ np.log(chance) + prior * virtual.sum())
 
 
 def slope(function, x, step=1e-6) -> np.ndarray:

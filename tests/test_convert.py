@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdrank.convert import as_pairs, as_rankings, unshown_order, wins
+from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, as_pairs, as_rankings, unshown_order, votes
 from crowdrank.study import LEFT, RIGHT, JudgmentError, Pairs, Vocabulary, ids
 
+COLUMNS = "annotator", "winner", "loser", "kind", "weight"
 TASKS, ANNOTATORS, ITEMS = ["t1", "t2"], ["ann", "bob", "cid"], ["a", "b", "c", "d", "e"]
 GRADES = st.lists(
     st.tuples(st.sampled_from(TASKS), st.sampled_from(ANNOTATORS), st.sampled_from(ITEMS), st.integers(0, 3)), max_size=25
@@ -133,37 +134,92 @@ def test_sides_of_pairs_never_shown_are_balanced_and_tell_nothing_of_the_winner(
     assert 0.45 < (left == np.minimum(first, second)).mean() < 0.55
 
 
-@given(pairs=VOTES, pooled=st.booleans())
-def test_wins_are_counted(build, pairs, pooled):
+WEIGHTS = st.lists(st.sampled_from([0.1, 0.5, 1.0, 2.0, 3.7]), min_size=40, max_size=40)
+NAMES = {WON_LEFT: "left", WON_RIGHT: "right", TIED: "tie"}
+
+
+def with_weights(build, pairs, weights):
     study = build.judgments(pairs=pairs)
-    words = study.vocabulary
-    counted = wins(study.pairs, words, pooled=pooled)
-    expected = Counter()
-    for task, who, left, right, winner in pairs:
-        who = "all" if pooled else who
+    return study if weights is None else build.with_pairs(study, weight=np.array(weights[: len(pairs)]))
+
+
+def counted_by_hand(pairs, weights, *, pooled, sides):
+    """The weight of the votes of each (task, annotator, winner, loser, side of the winner, or tie)."""
+    total = Counter()
+    for (task, who, left, right, winner), weight in zip(pairs, weights or [1.0] * 40, strict=False):
+        first, second = (left, right) if sides else sorted((left, right))
         if winner == "tie":
-            expected[task, who, left, right] += 0.5
-            expected[task, who, right, left] += 0.5
+            vote = first, second, "tie"
         else:
-            expected[task, who, winner, right if winner == left else left] += 1
+            vote = winner, right if winner == left else left, "left" if winner == left or not sides else "right"
+        total[task, "all" if pooled else who, *vote] += weight
+    return total
+
+
+@given(pairs=VOTES, weights=st.none() | WEIGHTS, pooled=st.booleans(), sides=st.booleans())
+def test_votes_are_counted(build, pairs, weights, pooled, sides):
+    study = with_weights(build, pairs, weights)
+    words = study.vocabulary
+    table = votes(study.pairs, words, pooled=pooled, sides=sides)
     item, task = words.items[words.entry_item], words.tasks[words.entry_task]
     who = ["all"] if pooled else words.annotators
     found = {
-        (task[w], who[k], item[w], item[other]): weight
-        for k, w, other, weight in zip(counted.annotator, counted.winner, counted.loser, counted.weight, strict=True)
+        (task[w], who[k], item[w], item[other], NAMES[kind]): weight
+        for k, w, other, kind, weight in zip(
+            table.annotator, table.winner, table.loser, table.kind, table.weight.tolist(), strict=True
+        )
     }
-    assert len(found) == len(counted)
-    assert found == expected
-    assert np.array_equal(words.entry_task[counted.winner], words.entry_task[counted.loser])
+    assert len(found) == len(table)
+    assert found == pytest.approx(counted_by_hand(pairs, weights, pooled=pooled, sides=sides), rel=1e-12)
+    assert np.array_equal(words.entry_task[table.winner], words.entry_task[table.loser])
+
+
+@given(pairs=VOTES, weights=st.none() | WEIGHTS, sides=st.booleans(), random=st.randoms(use_true_random=False))
+def test_votes_do_not_depend_on_the_order_of_rows(build, pairs, weights, sides, random):
+    order = random.sample(range(len(pairs)), len(pairs))
+    shuffled = None if weights is None else [weights[row] for row in order]
+    studies = with_weights(build, pairs, weights), with_weights(build, [pairs[row] for row in order], shuffled)
+    one, other = (votes(study.pairs, study.vocabulary, sides=sides) for study in studies)
+    for column in COLUMNS:
+        assert getattr(one, column).tobytes() == getattr(other, column).tobytes()
 
 
 @given(pairs=VOTES, random=st.randoms(use_true_random=False))
-def test_wins_do_not_depend_on_the_order_of_rows_or_sides(build, pairs, random):
+def test_without_sides_it_does_not_matter_who_stood_where(build, pairs, random):
     turned = [(t, k, right, left, w) if random.random() < 0.5 else (t, k, left, right, w) for t, k, left, right, w in pairs]
-    random.shuffle(turned)
-    one, other = (wins(study.pairs, study.vocabulary) for study in (build.judgments(pairs=pairs), build.judgments(pairs=turned)))
-    for column in ("annotator", "winner", "loser", "weight"):
+    one, other = (votes(study.pairs, study.vocabulary) for study in (build.judgments(pairs=pairs), build.judgments(pairs=turned)))
+    for column in COLUMNS:
         assert getattr(one, column).tobytes() == getattr(other, column).tobytes()
+
+
+def test_a_tie_is_a_vote_of_its_own(build):
+    study = build.judgments(pairs=[("t", "k", "b", "a", "tie"), ("t", "k", "a", "b", "tie"), ("t", "k", "b", "a", "b")])
+    table = votes(study.pairs, study.vocabulary)
+    assert [(w, o, k, n) for w, o, k, n in zip(table.winner, table.loser, table.kind, table.weight, strict=True)] == [
+        (0, 1, TIED, 2.0),
+        (1, 0, WON_LEFT, 1.0),
+    ]
+    shown = votes(study.pairs, study.vocabulary, sides=True)
+    assert shown.kind.tolist() == [TIED, WON_LEFT, TIED]
+    assert shown.winner.tolist() == [0, 1, 1]  # of a tie, the left one
+
+
+def test_weights_and_strengths_stay_with_their_pairs(build):
+    study = build.judgments(pairs=[("t", "ann", "x", "y", "y")], grades=[("t", "bob", "x", 4), ("t", "bob", "y", 1)])
+    assert as_pairs(study).weight is None
+    assert as_pairs(study).strength.tolist() == [1.0, 3.0]  # a vote says nothing; the grades are 3 apart
+    weighted = build.with_pairs(study, weight=np.array([0.5]), strength=np.array([2.0]))
+    assert as_pairs(weighted).weight.tolist() == [0.5, 1.0]
+    assert as_pairs(weighted).strength.tolist() == [2.0, 3.0]
+
+
+def test_strengths_of_a_list_are_distances_of_places(build):
+    study = build.judgments(lists=[("t", "ann", [["x"], ["y", "z"]], True)], entries=[("t", "w")])
+    pairs = as_pairs(study)
+    item = study.vocabulary.items[study.vocabulary.entry_item]
+    found = {frozenset((item[a], item[b])): s for a, b, s in zip(pairs.left, pairs.right, pairs.strength.tolist(), strict=True)}
+    listed = {frozenset("xy"): 1.0, frozenset("xz"): 1.0, frozenset("yz"): 0.0}
+    assert found == listed | {frozenset((one, "w")): 1.0 for one in "xyz"}  # how far below its end a list does not say
 
 
 def test_too_many_pairs_are_refused_before_they_are_made(build):
@@ -180,4 +236,4 @@ def test_codes_that_do_not_fit_are_refused():
     names, zero = np.empty(many, dtype=object), np.zeros(1, np.int32)
     words = Vocabulary(ids(["t"]), names, names, np.zeros(many, np.int32), np.arange(many, dtype=np.int32))
     with pytest.raises(JudgmentError, match="too many"):
-        wins(Pairs(zero, zero, zero + 1, np.ones(1, np.int8)), words)
+        votes(Pairs(zero, zero, zero + 1, np.ones(1, np.int8)), words)

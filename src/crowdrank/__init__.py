@@ -10,21 +10,34 @@ _HOME = {
     "Borda": "methods.borda",
     "BradleyTerry": "methods.bradley_terry",
     "Comparison": "evaluation.comparison",
+    "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
     "CrowdBT": "methods.crowd_bt",
+    "EMElo": "methods.em_elo",
+    "Elo": "methods.elo",
     "Evaluation": "evaluation.evaluate",
     "Fit": "consensus",
     "Gold": "study",
+    "GreedyOrder": "methods.greedy_order",
     "JudgmentError": "study",
     "Judgments": "study",
     "METHODS": "methods",
+    "Thurstone": "methods.thurstone",
+    "MajorityBradleyTerry": "methods.majority_bradley_terry",
+    "VarianceBT": "methods.variance_bt",
+    "MPM": "methods.mpm",
+    "CrowdThurstone": "methods.crowd_thurstone",
     "Mean": "methods.mean",
+    "SVP": "methods.svp",
     "SettingError": "settings",
+    "TrueSkill": "methods.trueskill",
+    "bootstrap": "evaluation.bootstrap",
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.evaluate",
     "fit": "methods",
     "gold": "formats",
     "judgments": "formats",
+    "neighbours": "evaluation.neighbours",
     "read": "formats",
     "read_gold": "formats",
     "read_ranking": "formats",
@@ -38,10 +51,12 @@ if TYPE_CHECKING:
     from crowdrank import simulate as simulate
     from crowdrank.consensus import Consensus as Consensus
     from crowdrank.consensus import Fit as Fit
+    from crowdrank.evaluation.bootstrap import bootstrap as bootstrap
     from crowdrank.evaluation.comparison import Comparison as Comparison
     from crowdrank.evaluation.comparison import compare as compare
     from crowdrank.evaluation.evaluate import Evaluation as Evaluation
     from crowdrank.evaluation.evaluate import evaluate as evaluate
+    from crowdrank.evaluation.neighbours import neighbours as neighbours
     from crowdrank.formats import gold as gold
     from crowdrank.formats import judgments as judgments
     from crowdrank.formats import read as read
@@ -52,8 +67,19 @@ if TYPE_CHECKING:
     from crowdrank.methods import fit as fit
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
+    from crowdrank.methods.condorcet import Condorcet as Condorcet
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
+    from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
+    from crowdrank.methods.elo import Elo as Elo
+    from crowdrank.methods.em_elo import EMElo as EMElo
+    from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
+    from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.mean import Mean as Mean
+    from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.svp import SVP as SVP
+    from crowdrank.methods.thurstone import Thurstone as Thurstone
+    from crowdrank.methods.trueskill import TrueSkill as TrueSkill
+    from crowdrank.methods.variance_bt import VarianceBT as VarianceBT
     from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError

@@ -44,6 +44,7 @@ class Consensus:
     difficulty: Floats | None = None
     component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what the method chose of those left to it
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
@@ -51,11 +52,22 @@ class Consensus:
         return rank_within(self.score, self.vocabulary.entry_task)
 
     @cached_property
+    def best_first(self) -> NDArray[np.intp]:
+        """The entries task by task, each best first, those of equal score by their code, unscored ones last."""
+        unranked_last = np.where(self.rank == 0, np.iinfo(np.int32).max, self.rank)
+        return np.lexsort((unranked_last, self.vocabulary.entry_task))
+
+    @property
+    def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The entries that are followed by another in their task's ranking, and those that follow them."""
+        above, below, task = self.best_first[:-1], self.best_first[1:], self.vocabulary.entry_task
+        both = (task[above] == task[below]) & (self.rank[below] > 0)
+        return above[both], below[both]
+
+    @cached_property
     def ranking(self) -> Any:
         """A data frame with the columns task, item, rank, score, low, high; best first within each task."""
         words = self.vocabulary
-        unranked_last = np.where(self.rank == 0, np.iinfo(np.int32).max, self.rank)
-        order = np.lexsort((unranked_last, words.entry_task))
         nothing = np.full(words.n_entries, np.nan)
         columns = {
             "task": words.tasks[words.entry_task],
@@ -68,9 +80,10 @@ class Consensus:
         for name in ("rank_low", "rank_high", "difficulty"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
-        frame = frame_of({name: values[order] for name, values in columns.items()}, words.frame)
-        unranked = nw.col("rank") == 0
-        return frame.with_columns(nw.when(~unranked).then(nw.col("rank")).alias("rank")).to_native()
+        frame = frame_of({name: values[self.best_first] for name, values in columns.items()}, words.frame)
+        ranks = [name for name in ("rank", "rank_low", "rank_high") if name in columns]
+        ranked = nw.col("rank") > 0
+        return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks).to_native()
 
     @cached_property
     def annotators(self) -> Any:

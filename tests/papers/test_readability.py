@@ -9,6 +9,8 @@ import pytest
 
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.crowd_bt import CrowdBT
+from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
+from crowdrank.methods.variance_bt import VarianceBT
 
 FOLDER = Path(os.environ.get("CROWDRANK_DATA", "")) / "readability_crowdbt"
 pytestmark = pytest.mark.skipif(
@@ -43,3 +45,25 @@ def test_no_worse_than_the_paper(build, votes_and_grades, method):
 def test_every_prior_of_the_table(build, votes_and_grades, method, prior, measured):
     votes, grades = votes_and_grades
     assert build.pair_accuracy(method(prior=prior).fit(votes).score, grades) == pytest.approx(measured, abs=0.001)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_order_of_the_methods_in_table_3(build, votes_and_grades, prior):
+    votes, grades = votes_and_grades
+    methods = (
+        MajorityBradleyTerry(prior=prior, intervals=False),
+        BradleyTerry(prior=prior, intervals=False),
+        VarianceBT(prior=prior, slope_spread=0.2, intervals=False),
+        CrowdBT(prior=prior, intervals=False),
+    )
+    found = [build.pair_accuracy(method.fit(votes).score, grades) for method in methods]
+    assert found == sorted(found)
+    assert len(set(found)) == len(found)
+
+
+def test_a_prior_chosen_from_the_votes_does_as_well_as_the_best_of_the_table(build, votes_and_grades):
+    votes, grades = votes_and_grades
+    consensus = CrowdBT().fit(votes)
+    assert consensus.fit.converged
+    assert any(note.startswith("prior ") for note in consensus.notes)
+    assert build.pair_accuracy(consensus.score, grades) >= 0.6981

@@ -84,19 +84,21 @@ def test_only_neighbours_meet():
         assert_share(apart == places, (30 - places) / (29 + 28 + 27))
 
 
-def model(study, tau=0.0, bias=0.0):
-    """The chances of left and right by Rao and Kupper's model with quality and bias, written out."""
+def model(study, ties=0.0, bias=0.0):
+    """The chances of left, right and tie by Davidson's model with quality and bias, written out."""
     votes, truth = study.judgments.pairs, study.gold.value
     gap, eta = truth[votes.left] - truth[votes.right], study.quality[votes.annotator]
-    left = eta * expit(gap + bias - tau) + (1 - eta) * expit(-gap + bias - tau)
-    right = eta * expit(-gap - bias - tau) + (1 - eta) * expit(gap - bias - tau)
-    return left, right
+    tau = 2 * ties / (1 - ties)  # so that equal items tie with chance `ties`
+    seen = (2 * eta - 1) * gap / 2
+    tied = tau / (tau + np.exp(seen) + np.exp(-seen))
+    left = eta * expit(gap + bias) + (1 - eta) * expit(-gap + bias)
+    return (1 - tied) * left, (1 - tied) * (1 - left), tied
 
 
 def test_ties_are_likely_between_close_items():
     study = pairs(items=20, votes=100_000, ties=0.4, spread=1.0)
-    left, right = model(study, tau=np.log(1.4 / 0.6))
-    outcome, tied = study.judgments.pairs.outcome, 1 - left - right
+    left, _, tied = model(study, ties=0.4)
+    outcome = study.judgments.pairs.outcome
     for part in (tied > 0.3, tied < 0.3):
         assert_share((outcome == TIE)[part], tied[part])
         assert_share((outcome == LEFT)[part], left[part])
@@ -121,7 +123,7 @@ def test_votes_per_pair_come_from_different_annotators():
 def test_order_bias_adds_log_odds_to_the_left():
     for bias in (0.8, -0.8):
         study = pairs(items=6, votes=50_000, order_bias=bias, ties=0.2, spread=1.0)
-        left, right = model(study, tau=np.log(1.2 / 0.8), bias=bias)
+        left, right, _ = model(study, ties=0.2, bias=bias)
         assert_share(study.judgments.pairs.outcome == LEFT, left)
         assert_share(study.judgments.pairs.outcome == RIGHT, right)
     assert_share(pairs(votes=50_000, spammers=1.0, spread=None, order_bias=0.8).judgments.pairs.outcome == LEFT, expit(0.8))

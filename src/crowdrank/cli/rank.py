@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,8 @@ from crowdrank.cli import options, screen
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
-    from crowdrank.study import Judgments
+    from crowdrank.methods import Method
+    from crowdrank.study import Gold, Judgments
 
 TOP = 10
 TOP_OF_TASK = 3
@@ -40,6 +42,16 @@ def rank(
         Path | None,
         typer.Option(metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False),
     ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="ROUNDS", help="Intervals for any method: from so many fits to resampled judgments. 0: none.")
+    ] = 0,
+    bootstrap_over: Annotated[
+        str, typer.Option(metavar="WHAT", help="What the bootstrap draws: judgments, or annotators with all they said.")
+    ] = "judgments",
+    neighbours: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write how surely neighbours of the ranking are told apart.", show_default=False),
+    ] = None,
     column: options.Columns = None,
     top_k: options.TopK = False,
     seed: options.Seed = 0,
@@ -49,7 +61,7 @@ def rank(
 
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
-    options.check_outputs([out, annotators], [*files, *([gold] if gold else [])])
+    options.check_outputs([out, annotators, neighbours], [*files, *([gold] if gold else [])])
     given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
     from crowdrank import formats, methods
@@ -69,12 +81,33 @@ def rank(
         chosen.setdefault("seed", seed)
     with screen.progress():
         truth = formats.read_gold(gold) if gold else None
-        consensus = methods.fit(name, judgments, gold=truth, **chosen)
-    formats.write_files({path: table for path, table in ((out, consensus), (annotators, consensus.annotators)) if path})
+        consensus = _fitted(methods.method(name, **chosen), judgments, truth, bootstrap, bootstrap_over, seed)
+    formats.write_files(_tables(consensus, out, annotators, neighbours))
     if json:
         screen.print_json(_as_json(consensus, name, chosen))
     else:
-        _show(consensus, judgments, out, annotators)
+        _show(consensus, judgments, {"ranking": out, "annotators": annotators, "neighbours": neighbours})
+
+
+def _fitted(method: Method, judgments: Judgments, gold: Gold | None, rounds: int, over: Any, seed: int) -> Consensus:
+    """What the method finds by itself, or with the intervals of a bootstrap."""
+    if rounds:
+        from crowdrank.evaluation.bootstrap import bootstrap
+
+        return bootstrap(method, judgments, over=over, rounds=rounds, seed=seed, gold=gold)
+    from crowdrank.methods import fit_method
+
+    return fit_method(method, judgments, gold)
+
+
+def _tables(consensus: Consensus, out: Path | None, annotators: Path | None, neighbours: Path | None) -> dict[Any, Any]:
+    """What goes into which file."""
+    tables: dict[Any, Any] = {out: consensus, annotators: consensus.annotators}
+    if neighbours:
+        from crowdrank.evaluation.neighbours import neighbours as told_apart
+
+        tables[neighbours] = told_apart(consensus)
+    return {path: table for path, table in tables.items() if path}
 
 
 def _default(judgments: Judgments) -> str:
@@ -95,7 +128,7 @@ def _as_json(consensus: Consensus, name: str, settings: dict[str, Any]) -> dict[
     }
 
 
-def _show(consensus: Consensus, judgments: Judgments, out: Path | None, annotators: Path | None) -> None:
+def _show(consensus: Consensus, judgments: Judgments, written: Mapping[str, Path | None]) -> None:
     fit = consensus.fit
     end = f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}" if fit.steps else ""
     screen.say(f"{consensus.method}: {screen.in_words(judgments)}{end}\n")
@@ -105,7 +138,7 @@ def _show(consensus: Consensus, judgments: Judgments, out: Path | None, annotato
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
-    for path, what in ((out, "ranking"), (annotators, "annotators")):
+    for what, path in written.items():
         if path:
             screen.say(f"{what} written to {path}")
 

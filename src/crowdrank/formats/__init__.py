@@ -24,7 +24,7 @@ def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool
     """Judgments from files of any kinds, over one vocabulary.
 
     The columns say the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and annotator
-    may stand beside them. Names such as worker, model_a, query_id are understood, others by `columns={"annotator": "user"}`.
+    may stand beside them, and weight and strength beside pairs. Names such as worker, model_a, query_id are understood, others by `columns={"annotator": "user"}`.
     With `top_k`, items of a task that a ranking leaves out stand below all it lists.
     """
     if not paths:

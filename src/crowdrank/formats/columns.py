@@ -22,12 +22,16 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank", "position"),
     "list": ("list",),
     "score": ("score",),
+    "weight": ("weight",),
+    "strength": ("strength",),
 }
 OPTIONAL = ("task", "annotator")
+OF_PAIRS = ("weight", "strength")  # what pairs may have besides
 NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, grade; rankings need item, rank"
 
 COLUMNS_SHOWN = 20
 SHORTEST_TELLING, LIKE_ENOUGH = 4, 0.8
+NOT_MISSPELT = ("height",)  # words of their own, however near
 
 Roles = dict[str, str]  # role → the column that plays it
 
@@ -60,9 +64,9 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
     if "worker" in columns and "item" not in found and found.get("task") == "task":
         found["item"] = found.pop("task")  # crowd-kit's task is what is judged
     if {"left", "right", "winner"} <= found.keys():
-        return "pairs", _checked(name, columns, found, ("left", "right", "winner"))
+        return "pairs", _checked(name, columns, found, ("left", "right", "winner"), (*OPTIONAL, *OF_PAIRS))
     if {"winner", "loser"} <= found.keys():
-        return "pairs", _checked(name, columns, found, ("winner", "loser"))
+        return "pairs", _checked(name, columns, found, ("winner", "loser"), (*OPTIONAL, *OF_PAIRS))
     says = [role for role in ("grade", "rank") if role in found and (role in given or not {"grade", "rank"} & given.keys())]
     if "item" in found and len(says) == 2:
         raise JudgmentError(
@@ -98,7 +102,7 @@ def _checked(
 
 def _misspelt(column: str, alias: str) -> bool:
     """Could someone have meant `alias`? Short names (qid) are too near to others (id) to tell."""
-    if len(alias) < SHORTEST_TELLING or len(column) > 2 * len(alias):
+    if len(alias) < SHORTEST_TELLING or len(column) > 2 * len(alias) or column in NOT_MISSPELT:
         return False
     likeness = difflib.SequenceMatcher(None, column, alias).ratio()
     return column == f"{alias}_id" or sorted(column) == sorted(alias) or likeness >= LIKE_ENOUGH

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.formats.columns import OF_PAIRS
 from crowdrank.formats.encode import TIE_WORDS
 from crowdrank.study import LEFT, RIGHT, Codes, Gold, Ids, JudgmentError, Judgments, Vocabulary
 
@@ -44,7 +45,8 @@ def _pairs(judgments: Judgments) -> pl.DataFrame:
         }
     )
     winner = pl.when(outcome == LEFT).then(left).when(outcome == RIGHT).then(right).otherwise(pl.lit(TIE_WORDS[0]))
-    return frame.with_columns(winner.alias("winner"))
+    said = {name: getattr(pairs, name) for name in OF_PAIRS if getattr(pairs, name) is not None}
+    return frame.with_columns(winner.alias("winner"), *(pl.Series(name, values) for name, values in said.items()))
 
 
 def _rankings(judgments: Judgments) -> pl.DataFrame:

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import unshown_order
-from crowdrank.formats.columns import NAMES, Roles, kind_of, value_of
+from crowdrank.convert import stacked_or_none, unshown_order
+from crowdrank.formats.columns import NAMES, OF_PAIRS, Roles, kind_of, value_of
 from crowdrank.formats.names import Coded, Entries, Names
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.study import (
@@ -50,6 +50,7 @@ class Part:
     coded: dict[str, Coded] = field(default_factory=dict)
     numbers: Floats = field(default_factory=lambda: np.zeros(0))
     outcome: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    of_pairs: dict[str, Floats] = field(default_factory=dict)  # weight and strength, where there are such columns
 
     @property
     def entry_roles(self) -> tuple[str, ...]:
@@ -115,7 +116,7 @@ def judgments_of(
     return Judgments(
         vocabulary=vocabulary,
         grades=Grades(*_stacked([_grades(study, part) for part in of_kind["grades"]], (np.int32, np.int32, np.float64))),
-        pairs=Pairs(*_stacked([_pairs(study, part) for part in of_kind["pairs"]], (np.int32, np.int32, np.int32, np.int8))),
+        pairs=_all_pairs(study, of_kind["pairs"]),
         rankings=_joined(lists),
         notes=tuple(notes),
     )
@@ -150,6 +151,21 @@ def _take_up_pairs(study: Study, part: Part) -> None:
         study.code(part, "left", of="item", column=part.roles["winner"])
         study.code(part, "right", of="item", column=part.roles["loser"])
         part.outcome = np.full(len(part.coded["left"].number), LEFT, dtype=np.int8)
+    part.of_pairs = {role: _above_zero(part, role) for role in OF_PAIRS if role in part.roles}
+
+
+def _above_zero(part: Part, role: str) -> Floats:
+    """A column of numbers above 0. A tie prefers neither: its strength may be 0 or left empty, and says nothing."""
+    column = part.roles[role]
+    numbers = part.source.numbers(column, missing=True)
+    if role == "strength":
+        numbers = np.where((part.outcome == TIE) & ~(np.abs(numbers) > 0), 1.0, numbers)
+
+    def not_above(row: int) -> str:
+        return f"{column} is missing" if np.isnan(numbers[row]) else f"{column} {numbers[row]:g} is not above 0"
+
+    part.source.refuse(~(numbers > 0), not_above)
+    return numbers
 
 
 def _outcomes(part: Part) -> NDArray[np.int8]:
@@ -194,6 +210,12 @@ def _refuse_tie_items(part: Part, known: pl.Series) -> None:
 
 def _grades(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
     return study.codes(part, "annotator"), study.entry(part), part.numbers
+
+
+def _all_pairs(study: Study, parts: Sequence[Part]) -> Pairs:
+    columns = _stacked([_pairs(study, part) for part in parts], (np.int32, np.int32, np.int32, np.int8))
+    lengths = [len(part.outcome) for part in parts]
+    return Pairs(*columns, *(stacked_or_none([part.of_pairs.get(role) for part in parts], lengths) for role in OF_PAIRS))
 
 
 def _pairs(study: Study, part: Part) -> tuple[NDArray[Any], ...]:

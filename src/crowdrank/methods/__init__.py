@@ -10,8 +10,19 @@ from typing import Any, ClassVar, Protocol
 from crowdrank.consensus import Consensus
 from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
+from crowdrank.methods.condorcet import Condorcet
 from crowdrank.methods.crowd_bt import CrowdBT
+from crowdrank.methods.crowd_thurstone import CrowdThurstone
+from crowdrank.methods.elo import Elo
+from crowdrank.methods.em_elo import EMElo
+from crowdrank.methods.greedy_order import GreedyOrder
+from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.mean import Mean
+from crowdrank.methods.mpm import MPM
+from crowdrank.methods.svp import SVP
+from crowdrank.methods.thurstone import Thurstone
+from crowdrank.methods.trueskill import TrueSkill
+from crowdrank.methods.variance_bt import VarianceBT
 from crowdrank.settings import SettingError
 from crowdrank.study import Gold, Judgments, Kind
 
@@ -30,7 +41,18 @@ METHODS: dict[str, type[Method]] = {
     "mean": Mean,
     "borda": Borda,
     "bradley-terry": BradleyTerry,
+    "thurstone": Thurstone,
+    "majority-bradley-terry": MajorityBradleyTerry,
+    "variance-bt": VarianceBT,
+    "mpm": MPM,
     "crowd-bt": CrowdBT,
+    "crowd-thurstone": CrowdThurstone,
+    "elo": Elo,
+    "em-elo": EMElo,
+    "trueskill": TrueSkill,
+    "condorcet": Condorcet,
+    "greedy-order": GreedyOrder,
+    "svp": SVP,
 }
 
 
@@ -54,11 +76,15 @@ def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings
     >>> cr.fit("crowd-bt", study.judgments, prior=0.5).method
     'crowd-bt'
     """
-    chosen = method(name, **settings)
+    return fit_method(method(name, **settings), judgments, gold)
+
+
+def fit_method(chosen: Method, judgments: Judgments, gold: Gold | None = None) -> Consensus:
+    """Fit a method with its settings; gold is refused where it has no use for it."""
     if gold is None:
         return chosen.fit(judgments)
-    if not takes_gold(METHODS[name]):
-        raise SettingError(no_gold(name))
+    if not takes_gold(type(chosen)):
+        raise SettingError(no_gold(chosen.name))
     return chosen.fit(judgments, gold=gold)  # type: ignore[call-arg]
 
 

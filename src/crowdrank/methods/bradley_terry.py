@@ -1,15 +1,15 @@
 """Bradley-Terry: each item has a strength, the stronger wins more often.
 
-    P(i beats j) = σ(s_i − s_j − τ)    P(j beats i) = σ(s_j − s_i − τ)    the rest is a tie
+    P(i beats j) = σ(s_i − s_j), if there is no tie    P(tie) = τ / (τ + 2 cosh((s_i − s_j) / 2))
 
-Without ties in the votes τ is 0 and this is Bradley and Terry's model; with them, Rao and Kupper's, τ estimated. Every item also wins
-and loses `prior` times against a virtual item of score 0 (Chen et al., WSDM 2013, section 3.2). That keeps scores finite where an item
-won or lost everything, and shrinks those of items with few votes. All tasks are fitted as one optimisation. The annotators are taken to
+Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Every item also wins and loses `prior`
+times against a virtual item of score 0 (Chen et al., WSDM 2013, section 3.2). That keeps scores finite where an item won or lost
+everything, and shrinks those of items with few votes. All tasks are fitted as one optimisation. The annotators are taken to
 be equally good; their quality is how often they agree with the ranking found. Intervals are Laplace's: of a score, relative to the mean
 of its task.
 
-Bradley and Terry: Rank analysis of incomplete block designs, Biometrika 1952. Rao and Kupper: Ties in paired-comparison experiments,
-JASA 1967.
+Bradley and Terry: Rank analysis of incomplete block designs, Biometrika 1952. Davidson: On extending
+the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
 
 >>> import crowdrank as cr
 >>> votes = {"left": ["a", "b", "a", "c"], "right": ["b", "c", "c", "b"], "winner": ["a", "b", "a", "tie"]}
@@ -25,7 +25,7 @@ from typing import ClassVar
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairwise import Shape, fit_pairs
 from crowdrank.settings import check_fit
-from crowdrank.study import KINDS, Judgments, Kind
+from crowdrank.study import KINDS, Judgments, Kind, OfPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class BradleyTerry:
 
     name: ClassVar[str] = "bradley-terry"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight",)
 
     prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
     intervals: bool = True  # say how sure; costs more than the fit itself on large studies

@@ -8,9 +8,13 @@ same optimum many passes later. The likelihood has local optima and a mirror ima
 so the start decides: everybody is taken to be good, as in the paper, or as good as their answers on gold pairs; scores are
 fitted to that first.
 
-Ties, where there are any, follow Rao and Kupper's model with a threshold τ_k for each annotator, shrunk to the crowd's: some see
-differences where others see none. With `order_bias`, each annotator also has a preference b_k for the left item whatever it is (in
-log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k − τ_k) if i was shown on the left. Intervals are Laplace's: of scores
+Ties, where there are any, follow Davidson's model with a readiness to tie τ_k for each annotator, shrunk to the crowd's:
+
+    P(k calls a tie) = τ_k / (τ_k + 2 cosh((2 η_k − 1) (s_i − s_j) / 2))
+
+The worse the annotator, the less their ties tell: a spammer's come whatever the gap. The votes that are no ties follow the model above.
+With `order_bias`, each annotator also has a preference b_k for the left item whatever it is (in
+log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left. Intervals are Laplace's: of scores
 (relative to the mean of the task), ranks, qualities and biases.
 
 The Beta prior on quality is (2, 2) by default, which is flat where the fit takes place, on the logit scale. With a fixed `prior` the
@@ -35,7 +39,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairwise import Shape, beta_prior, fit_pairs
 from crowdrank.settings import check_beta, check_fit, choice
-from crowdrank.study import KINDS, Gold, Judgments, Kind
+from crowdrank.study import KINDS, Gold, Judgments, Kind, OfPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class CrowdBT:
 
     name: ClassVar[str] = "crowd-bt"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight",)
 
     prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above

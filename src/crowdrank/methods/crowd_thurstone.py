@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairwise import Shape, beta_prior, fit_pairs
 from crowdrank.settings import check_beta, check_fit, choice
-from crowdrank.study import KINDS, Gold, Judgments, Kind
+from crowdrank.study import KINDS, Gold, Judgments, Kind, OfPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class CrowdThurstone:
 
     name: ClassVar[str] = "crowd-thurstone"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight",)
 
     prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above

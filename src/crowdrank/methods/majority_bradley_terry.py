@@ -23,7 +23,7 @@ from crowdrank.convert import as_pairs
 from crowdrank.methods.pairwise import Shape, fit_pairs
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_fit
-from crowdrank.study import KINDS, Judgments, Kind, Pairs
+from crowdrank.study import KINDS, Judgments, Kind, OfPair, Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class MajorityBradleyTerry:
 
     name: ClassVar[str] = "majority-bradley-terry"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight",)
 
     prior: float | None = None  # virtual wins and losses of every item; by default what the majorities call for
     intervals: bool = True

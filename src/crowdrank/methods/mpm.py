@@ -24,7 +24,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.pairwise import Shape, fit_pairs
 from crowdrank.settings import check, check_fit
-from crowdrank.study import KINDS, TIE, Judgments, Kind, Pairs
+from crowdrank.study import KINDS, TIE, Judgments, Kind, OfPair, Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class MPM:
 
     name: ClassVar[str] = "mpm"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight", "strength")
 
     prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
     slope_spread: float = 1.0  # standard deviation of the logarithm of the slopes before any vote

@@ -17,7 +17,7 @@ from crowdrank.numerics.laplace import LARGEST_DENSE, Spread, dense_spread, prob
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.ranks import rank_interval
 from crowdrank.numerics.sums import sum_by
-from crowdrank.study import Codes, Floats, Gold, Judgments, Kind, Pairs, Vocabulary
+from crowdrank.study import Codes, Floats, Gold, Judgments, Kind, OfPair, Pairs, Vocabulary
 
 START = 0.9  # quality everybody starts from: at 1 itself there is no slope to leave by
 NINETY_FIVE = 1.959964  # standard errors
@@ -30,6 +30,7 @@ class Settings(Protocol):
 
     name: ClassVar[str]
     takes: ClassVar[tuple[Kind, ...]]
+    uses: ClassVar[tuple[OfPair, ...]]
 
     @property
     def prior(self) -> float | None: ...
@@ -87,7 +88,8 @@ def fit_pairs(
     def model_with(prior: float) -> VoteModel:
         return _model(table, raters, words, shape, prior)
 
-    model = model_with(1.0 if settings.prior is None else settings.prior)
+    prior = 1.0 if settings.prior is None else settings.prior
+    model = model_with(prior)
     start = _rough(model, _start(model, raters, words, gold))
     notes = []
     if settings.prior is None:
@@ -98,7 +100,17 @@ def fit_pairs(
     theta = model.layout.unpack(found.x)
     spread = _spread(model, found.x, words) if settings.intervals else None
     columns = _columns(judgments, model, found.x, raters, spread)
-    consensus = wrap(settings.name, judgments, theta.score, fit=found.fit, annotators=columns, compared=pairs, notes=notes)
+    consensus = wrap(
+        settings.name,
+        judgments,
+        theta.score,
+        fit=found.fit,
+        annotators=columns,
+        compared=pairs,
+        notes=notes,
+        uses=settings.uses,
+        settings={"prior": prior, "quality_prior": shape.quality_prior},
+    )
     return consensus if spread is None else _with_intervals(consensus, spread)
 
 
@@ -119,10 +131,10 @@ def _raters(judgments: Judgments, table: Votes, shape: Shape) -> Raters:
 def _model(table: Votes, raters: Raters, words: Vocabulary, shape: Shape, prior: float) -> VoteModel:
     """The vote model of this shape; ties are modelled where there are any."""
     tied = float(table.weight[table.kind == TIED].sum())
-    share = min(tied / max(float(table.weight.sum()), 1.0), 0.99)
+    share = min(tied / (float(table.weight.sum()) or 1.0), 0.99)
     normal = {"slope": (0.0, shape.slope_spread), "bias": (0.0, BIAS_SPREAD)}
     # The threshold at which equal items would tie as often as items do.
-    normal["ties"] = (float(np.log(np.log((1 + share) / (1 - share)))) if tied else 0.0, TIE_SPREAD)
+    normal["ties"] = (float(np.log(2 * share / (1 - share))) if tied else 0.0, TIE_SPREAD)
     free = (*shape.per_rater, "ties") if tied else shape.per_rater
     priors = Priors(prior, shape.quality_prior, {name: normal[name] for name in free if name in normal})
     return VoteModel(table, raters.of_row, words.n_entries, len(raters), shape.link, free, priors)
@@ -199,9 +211,9 @@ def _with_intervals(consensus: Consensus, spread: Spread) -> Consensus:
     """Add the intervals of scores and ranks."""
     error = np.sqrt(spread.variance[: len(consensus.score)])
     rank_low, rank_high = rank_interval(consensus.score, error, consensus.vocabulary.task_starts)
-    best_first = np.lexsort((-consensus.score, consensus.vocabulary.entry_task))
+    above, below = consensus.neighbours
     gap_error = np.full(len(error), np.nan)
-    gap_error[best_first[:-1]] = np.sqrt(spread.of_gaps(best_first[:-1], best_first[1:]))
+    gap_error[above] = np.sqrt(spread.of_gaps(above, below))
     return replace(
         consensus,
         low=consensus.score - NINETY_FIVE * error,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from crowdrank.convert import as_rankings
 from crowdrank.numerics.agreement import concordance
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, Pairs, Vocabulary
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, OfPair, Pairs, Vocabulary
 
 NAMES_SHOWN = 5
 NO_STEPS = Fit()
@@ -40,11 +40,14 @@ def wrap(
     low: Floats | None = None,
     high: Floats | None = None,
     notes: Iterable[str] = (),
+    uses: Sequence[OfPair] = (),
+    settings: Mapping[str, Any] | None = None,
 ) -> Consensus:
     """The consensus of a method, with everything worth knowing about it.
 
     `annotators` are the columns the method learned; without them, quality is the agreement with the scores. `compared` are the
-    pairs that alone tie the scores of a task to each other.
+    pairs that alone tie the scores of a task to each other; `uses`, what the method makes of their other columns; `settings`, what it
+    was left to choose.
     """
     words = judgments.vocabulary
     component = None if compared is None else components(words.n_entries, compared.left, compared.right)
@@ -62,11 +65,13 @@ def wrap(
         notes=(
             *judgments.notes,
             *notes,
+            *(() if compared is None else _not_used(method, judgments.pairs, uses)),
             *_not_converged(fit),
             *_not_scored(score),
             *(() if component is None else _disconnected(words, component)),
             *_one_sided(judgments),
         ),
+        settings=settings or {},
     )
 
 
@@ -94,7 +99,7 @@ def annotator_columns(
 def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
     """Per annotator: the share of their preferences that the scores share, and the number of preferences.
 
-    Ties they gave are no preferences; ties of the scores count half.
+    Ties they gave are no preferences; ties of the scores count half; a vote with a weight counts as many.
     """
     # Ranks know which scores are equal but for rounding; by the scores themselves, the order of sums would decide.
     rank = rank_within(score, judgments.vocabulary.entry_task)
@@ -103,9 +108,9 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
     pairs, lists = judgments.pairs, as_rankings(judgments)
     with np.errstate(invalid="ignore"):
         same = np.sign(score[pairs.left] - score[pairs.right]) * pairs.outcome
-    told = (pairs.outcome != TIE) & ~np.isnan(same)
+    told = np.where((pairs.outcome != TIE) & ~np.isnan(same), 1.0 if pairs.weight is None else pairs.weight, 0.0)
     total = sum_by(pairs.annotator, told, n)
-    agree = sum_by(pairs.annotator, np.where(told, (same + 1) / 2, 0.0), n)
+    agree = sum_by(pairs.annotator, np.where(told > 0, told * (same + 1) / 2, 0.0), n)
     if len(lists):
         scored = ~np.isnan(score[lists.entry])
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
@@ -114,6 +119,16 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
         agree += sum_by(lists.list_annotator, list_agree, n)
     with np.errstate(invalid="ignore"):
         return agree / total, total
+
+
+def _not_used(method: str, pairs: Pairs, uses: Sequence[OfPair]) -> list[str]:
+    """Columns of the pairs that the method takes no notice of."""
+    told = []
+    if pairs.weight is not None and "weight" not in uses:
+        told.append(f"{method} counts every vote once: the weights of the votes are not used")
+    if pairs.strength is not None and "strength" not in uses:
+        told.append(f"{method} asks only who won: the strengths of the preferences are not used (mpm does)")
+    return told
 
 
 def _not_converged(fit: Fit) -> list[str]:

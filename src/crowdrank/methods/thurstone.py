@@ -22,7 +22,7 @@ from typing import ClassVar
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairwise import Shape, fit_pairs
 from crowdrank.settings import check_fit
-from crowdrank.study import KINDS, Judgments, Kind
+from crowdrank.study import KINDS, Judgments, Kind, OfPair
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Thurstone:
 
     name: ClassVar[str] = "thurstone"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight",)
 
     prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
     intervals: bool = True

@@ -1,13 +1,17 @@
 """The terms that votes add to a log-likelihood, with their first and second derivatives; in Numba.
 
-A vote's probability, for the gap d between the scores of the winner and the loser:
+With d the gap between the scores of the winner and the loser, η = σ(q) the rater's quality, a = e^l the slope, b the bias towards the
+left (z = 1 where the winner was shown on the left, −1 where on the right), a decided vote has the probability
 
-    won    P = η A(u₊) + (1 − η) A(u₋)   with A(u) = F(u − τ)               u₊ =  a d + z b
-    tied   the same                      with A(u) = F(u + τ) − F(u − τ)    u₋ = −a d + z b
+    P = η F(a d + z b) + (1 − η) F(−a d + z b)
 
-F is the link (logistic, or normal with the variance of a difference of two), η = σ(q) the quality, a = e^l the slope, τ = e^t the
-threshold of ties (Rao and Kupper's model for the logistic link), b the bias towards the left, z = 1 where the winner was shown on the
-left and −1 where on the right; of a tie, the left item is called the winner. The parameters of a term are numbered d, q, l, t, b.
+F is the link: logistic, or normal with the variance of a difference of two. Ties, with τ = e^t:
+
+    logistic   P(tie) = τ / (τ + 2 cosh((2η − 1) a d / 2)), and P is the chance given that there is no tie. For η = 1 this is
+               Davidson's model. The worse the rater, the less their ties tell: a spammer's come at the same rate whatever the gap.
+    normal     a tie where what is seen is below the threshold τ (Glenn and David): F(u) becomes F(u − τ), and of a tie F(u + τ) − F(u − τ)
+
+The parameters of a term are numbered d, q, l, t, b. Of a tie, the left item is called the winner.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import numpy as np
 from crowdrank.convert import TIED, WON_RIGHT
 
 N_PARAMETERS = 5
+T = 3  # the number of the ties' parameter
 TINY = 1e-300
 LARGEST_LEVERAGE = 0.9  # beyond it, one Newton step is no guide to a fit without the vote
 
@@ -39,7 +44,7 @@ def link(u, normal):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def branch(u, tau, tied, normal):
-    """A(u) and its derivatives: by u, by u twice, by τ, by τ twice, by u and τ."""
+    """The chance of what was answered, if u is what is seen, and its derivatives: by u, by u twice, by τ, by τ twice, by u and τ."""
     if not tied:
         chance, density, slope = link(u - tau, normal)
         return chance, density, slope, -density, slope, -slope
@@ -58,6 +63,63 @@ def branch(u, tau, tied, normal):
     )
 
 
+@nb.njit(cache=True, nogil=True, inline="always")
+def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
+    """Adds the gradient and Hessian of minus the log-probability of the answer; returns that."""
+    p, p_u, p_uu, p_t, p_tt, p_ut = branch(a * d + shift, tau, tied, normal)
+    m, m_u, m_uu, m_t, m_tt, m_ut = branch(-a * d + shift, tau, tied, normal)
+    both = eta * not_eta
+    chance = max(eta * p + not_eta * m, TINY)
+    by_d = a * (eta * p_u - not_eta * m_u)
+    by_dd = a * a * (eta * p_uu + not_eta * m_uu)
+    by_dq = a * both * (p_u + m_u)
+    by_dt = a * tau * (eta * p_ut - not_eta * m_ut)
+    by_db = a * z * (eta * p_uu - not_eta * m_uu)
+    by_q = both * (p - m)
+    by_t = tau * (eta * p_t + not_eta * m_t)
+    by_b = z * (eta * p_u + not_eta * m_u)
+    by_dl = by_d + d * by_dd
+    slopes = (by_d, by_q, d * by_d, by_t, by_b)
+    bends = (
+        (by_dd, by_dq, by_dl, by_dt, by_db),
+        (0.0, (not_eta - eta) * by_q, d * by_dq, both * tau * (p_t - m_t), both * z * (p_u - m_u)),
+        (0.0, 0.0, d * by_dl, d * by_dt, d * by_db),
+        (0.0, 0.0, 0.0, by_t + tau * tau * (eta * p_tt + not_eta * m_tt), tau * z * (eta * p_ut + not_eta * m_ut)),
+        (0.0, 0.0, 0.0, 0.0, eta * p_uu + not_eta * m_uu),
+    )
+    for i in range(N_PARAMETERS):
+        first[i] -= slopes[i] / chance
+        for j in range(i, N_PARAMETERS):
+            second[i, j] += (slopes[i] / chance) * (slopes[j] / chance) - bends[i][j] / chance
+    return -math.log(chance)
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
+    """Adds the gradient and Hessian of minus the log-probability that there is a tie, or that there is none; returns that."""
+    both = eta * not_eta
+    u = (eta - not_eta) * a * d / 2
+    decay = math.exp(-abs(u))
+    odds = tau * decay / (1 + decay * decay)  # τ / 2 cosh u
+    tie = odds / (1 + odds)
+    tangent = math.tanh(u)
+    lead = (1 - tie) * tangent
+    by_u = lead if tied else -tie * tangent
+    by_uu = (1 - tie) - lead * lead - (0.0 if tied else 1 - tangent * tangent)
+    u_d, u_q, u_l = (eta - not_eta) * a / 2, both * a * d, u
+    gap = (u_d, u_q, u_l)
+    bend = ((0.0, both * a, u_d), (0.0, both * (not_eta - eta) * a * d, u_q), (0.0, 0.0, u))
+    for i in range(3):
+        first[i] += by_u * gap[i]
+        second[i, T] -= lead * tie * gap[i]
+        for j in range(i, 3):
+            second[i, j] += by_uu * gap[i] * gap[j] + by_u * bend[i][j]
+    first[T] += tie - (1.0 if tied else 0.0)
+    second[T, T] += tie * (1 - tie)
+    log_odds = math.log(tau) - abs(u) - math.log1p(decay * decay)  # finite where the odds are too small for a number
+    return math.log1p(odds) - (log_odds if tied else 0.0)
+
+
 @nb.njit(cache=True, nogil=True)
 def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active, score_slope, rater_slope, bends):
     """Adds each vote's gradient to `score_slope` and `rater_slope`, writes its Hessian to `bends`; returns minus the log-likelihood.
@@ -65,7 +127,7 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
     `raters` holds η, 1 − η, a, τ, b of each rater; `active` the numbers of the rater's parameters that are free, whose gradients
     are the rows of `rater_slope`. A row of `bends` is the upper triangle of the Hessian by d and the active parameters.
     """
-    first, second = np.zeros(N_PARAMETERS), np.zeros((N_PARAMETERS, N_PARAMETERS))
+    first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
     places[1:] = active
     value = 0.0
@@ -75,41 +137,22 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
         tied = kind[r] == TIED
         d = score[winner[r]] - score[loser[r]]
-        p, p_u, p_uu, p_t, p_tt, p_ut = branch(a * d + z * bias, tau, tied, normal)
-        m, m_u, m_uu, m_t, m_tt, m_ut = branch(-a * d + z * bias, tau, tied, normal)
-        both = eta * not_eta
-        chance = max(eta * p + not_eta * m, TINY)
-        sum_uu = eta * p_uu + not_eta * m_uu
-        first[0] = a * (eta * p_u - not_eta * m_u)
-        first[1] = both * (p - m)
-        first[2] = d * first[0]
-        first[3] = tau * (eta * p_t + not_eta * m_t)
-        first[4] = z * (eta * p_u + not_eta * m_u)
-        second[0, 0] = a * a * sum_uu
-        second[0, 1] = a * both * (p_u + m_u)
-        second[0, 2] = first[0] + d * second[0, 0]
-        second[0, 3] = a * tau * (eta * p_ut - not_eta * m_ut)
-        second[0, 4] = a * z * (eta * p_uu - not_eta * m_uu)
-        second[1, 1] = (not_eta - eta) * first[1]
-        second[1, 2] = d * second[0, 1]
-        second[1, 3] = both * tau * (p_t - m_t)
-        second[1, 4] = both * z * (p_u - m_u)
-        second[2, 2] = d * second[0, 2]
-        second[2, 3] = d * second[0, 3]
-        second[2, 4] = d * second[0, 4]
-        second[3, 3] = first[3] + tau * tau * (eta * p_tt + not_eta * m_tt)
-        second[3, 4] = tau * z * (eta * p_ut + not_eta * m_ut)
-        second[4, 4] = sum_uu
-        value -= weight[r] * math.log(chance)
-        score_slope[winner[r]] -= weight[r] * first[0] / chance
-        score_slope[loser[r]] += weight[r] * first[0] / chance
+        first[:], second[:] = 0.0, 0.0
+        if normal:
+            term = add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, True, first, second)
+        else:
+            term = add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
+            if not tied:
+                term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, False, False, first, second)
+        value += weight[r] * term
+        score_slope[winner[r]] += weight[r] * first[0]
+        score_slope[loser[r]] -= weight[r] * first[0]
         at = 0
         for i in range(len(places)):
-            x = first[places[i]] / chance
             if i > 0:
-                rater_slope[i - 1, k] -= weight[r] * x
+                rater_slope[i - 1, k] += weight[r] * first[places[i]]
             for j in range(i, len(places)):
-                bends[r, at] = weight[r] * (x * first[places[j]] / chance - second[places[i], places[j]] / chance)
+                bends[r, at] = weight[r] * second[places[i], places[j]]
                 at += 1
     return value
 
@@ -206,26 +249,33 @@ def virtual_terms(score, prior, normal, slope, bend):
 
 @nb.njit(cache=True, nogil=True)
 def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, count, pseudo, log_chance):
-    """Writes the log-probability of each vote as the other votes predict it, near enough to compare priors.
+    """Writes the log-probability of each decided vote, given that it is decided, as the other votes predict it; 0 for ties.
 
-    The gap moves by one Newton step without the vote, its variance taken as if scores were independent; the quality by one step of EM
-    without it, from the `count` of the rater's votes and the `pseudo`-votes of the prior (below 0: quality is not estimated).
+    Near enough to compare priors: the gap moves by one Newton step without the vote, its variance taken as if scores were
+    independent; the quality by one step of EM without it, from the `count` of the rater's votes and the `pseudo`-votes of the prior
+    (below 0: quality is not estimated).
     """
+    first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     for r in range(len(winner)):
+        log_chance[r] = 0.0
+        if kind[r] == TIED:
+            continue
         k = rater[r]
-        eta, not_eta, a, tau, bias = raters[0, k], raters[1, k], raters[2, k], raters[3, k], raters[4, k]
+        eta, a, bias = raters[0, k], raters[2, k], raters[4, k]
+        tau = raters[3, k] if normal else 0.0
         shift = -bias if kind[r] == WON_RIGHT else bias
-        tied = kind[r] == TIED
         d = score[winner[r]] - score[loser[r]]
-        p, p_u = branch(a * d + shift, tau, tied, normal)[:2]
-        m, m_u = branch(-a * d + shift, tau, tied, normal)[:2]
-        chance = max(eta * p + not_eta * m, TINY)
-        variance = 1 / diagonal[winner[r]] + 1 / diagonal[loser[r]]
-        leverage = min(bend[r] * variance, LARGEST_LEVERAGE)
-        d -= variance * a * (eta * p_u - not_eta * m_u) / chance / (1 - leverage)
+        first[:] = 0.0
+        add_answer(d, eta, 1 - eta, a, tau, shift, 1.0, False, normal, first, second)
+        if not normal and raters[3, k] > 0:
+            add_whether_tied(d, eta, 1 - eta, a, raters[3, k], False, first, second)
         if pseudo >= 0:
-            others = (eta * (count[k] + pseudo) - eta * p / chance) / max(count[k] - 1 + pseudo, 0.01)
+            p, m = link(a * d + shift - tau, normal)[0], link(-a * d + shift - tau, normal)[0]
+            faithful = eta * p / max(eta * p + (1 - eta) * m, TINY)
+            others = (eta * (count[k] + pseudo) - faithful) / max(count[k] - 1 + pseudo, 0.01)
             eta = min(max(others, 0.01), 0.99)
-        p = branch(a * d + shift, tau, tied, normal)[0]
-        m = branch(-a * d + shift, tau, tied, normal)[0]
-        log_chance[r] = math.log(max(eta * p + (1 - eta) * m, TINY))
+        variance = 1 / diagonal[winner[r]] + 1 / diagonal[loser[r]]
+        d += variance * first[0] / (1 - min(bend[r] * variance, LARGEST_LEVERAGE))
+        won = eta * link(a * d + shift - tau, normal)[0] + (1 - eta) * link(-a * d + shift - tau, normal)[0]
+        lost = eta * link(-a * d - shift - tau, normal)[0] + (1 - eta) * link(a * d - shift - tau, normal)[0]
+        log_chance[r] = math.log(max(won, TINY) / max(won + lost, TINY))

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from crowdrank.convert import Votes
+from crowdrank.convert import TIED, Votes
 from crowdrank.methods import vote_kernels as kernels
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.sums import sum_by
@@ -122,27 +122,16 @@ class VoteModel:
         return product
 
     def left_out(self, x: Floats) -> Floats:
-        """The log-probability of a vote of each row, about as the other votes predict it."""
+        """The log-probability of a decided vote of each row, about as the other votes predict it; 0 for ties."""
         self.evaluate(x)
-        votes, log_chance = self.votes, np.empty(len(self.votes))
-        count = sum_by(self.rater, votes.weight, self.n_raters)
+        v, log_chance = self.votes, np.empty(len(self.votes))
+        count = sum_by(self.rater, np.where(v.kind == TIED, 0.0, v.weight), self.n_raters)
         pseudo = sum(self.priors.quality) - 2 if "quality" in self.free else -1.0
-        bend, diagonal = self.bends[:, 0] / votes.weight, np.maximum(self.diagonal()[: self.n_entries], 1e-3)
-        score, raters = x[: self.n_entries], self._raters(x)
+        bend, diagonal = self.bends[:, 0] / v.weight, np.maximum(self.diagonal()[: self.n_entries], 1e-3)
+        score, raters, rater = x[: self.n_entries], self._raters(x), self.rater
         kernels.left_out(
-            self.rater,
-            votes.winner,
-            votes.loser,
-            votes.kind,
-            bend,
-            score,
-            raters,
-            self.normal,
-            diagonal,
-            count,
-            pseudo,
-            log_chance,
-        )
+            rater, v.winner, v.loser, v.kind, bend, score, raters, self.normal, diagonal, count, pseudo, log_chance
+        )  # fmt: skip
         return log_chance
 
     def diagonal(self) -> Floats:

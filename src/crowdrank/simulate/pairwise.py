@@ -1,9 +1,9 @@
 """Crowds that compare items two at a time.
 
 Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, reports what they see with chance η, else the
-opposite. This is the model of Crowd-BT, with Rao and Kupper's ties and a bias b towards the left:
+opposite. This is the model of Crowd-BT, with a bias b towards the left, and Davidson's ties as `methods.vote_kernels` has them:
 
-    P(left) = η σ(d + b − τ) + (1 − η) σ(−d + b − τ)    P(right) = η σ(−d − b − τ) + (1 − η) σ(d − b − τ)    the rest is a tie
+    P(left, if decided) = η σ(d + b) + (1 − η) σ(−d + b)    P(tie) = τ / (τ + 2 cosh((2η − 1) d / 2))
 
 so quality 1 reports what is seen, ½ tosses a coin (a spammer) and 0 says the opposite (malicious). With `spread=None` an answer
 is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013).
@@ -156,17 +156,21 @@ def _earlier(annotator: Codes) -> NDArray[np.int64]:
 
 
 def _answers(rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: bool, ties: float, bias: float) -> NDArray[np.int8]:
-    """What is seen, or its opposite, with logistic noise; a tie where that is below the threshold."""
-    if not matters:
+    if matters:
+        left = eta * _logistic(gap + bias) + (1 - eta) * _logistic(bias - gap)
+        alike = 1 / np.cosh((2 * eta - 1) * gap / 2)
+    else:
         left = np.where(gap > 0, eta, 1 - eta)
         left = left / (left + (1 - left) * np.exp(-bias))  # the odds times exp(bias), so that a chance of 0 or 1 stays what it is
-        outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
-        outcome[rng.random(len(gap)) < ties] = TIE
-        return outcome
-    seen = np.where(rng.random(len(gap)) < eta, gap, -gap) + bias + rng.logistic(size=len(gap))
-    with np.errstate(divide="ignore"):
-        threshold = np.log((1 + ties) / (1 - np.float64(ties)))
-    return np.where(np.abs(seen) < threshold, TIE, np.sign(seen)).astype(np.int8)
+        alike = np.ones(len(gap))
+    outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
+    if ties:
+        outcome[rng.random(len(gap)) < ties * alike / (1 - ties + ties * alike)] = TIE
+    return outcome
+
+
+def _logistic(x: Floats) -> Floats:
+    return 0.5 + 0.5 * np.tanh(x / 2)
 
 
 def _vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:

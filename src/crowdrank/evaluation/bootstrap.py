@@ -1,0 +1,194 @@
+"""How sure, for every method: the same fit to many studies drawn from the study's own judgments, or from its annotators.
+
+Drawing judgments tells what another sample of judgments by the same annotators would have changed; drawing annotators, all of their
+judgments together, what another crowd would have. The second is the wider where annotators differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus
+from crowdrank.evaluation.resample import annotators_of, canonical, drawn, graded_as_lists
+from crowdrank.methods import Method, fit_method
+from crowdrank.methods import method as method_of
+from crowdrank.numerics.progress import report
+from crowdrank.numerics.sums import sum_by
+from crowdrank.settings import check, choice
+from crowdrank.study import Floats, Gold, Judgments, recode
+
+Over = Literal["judgments", "annotators"]
+ROUGHLY = 1e-3  # the last step of a fit in log-odds; what is left after it is far below what differs between rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What the fits found, a row for each round; NaN for what took no part in it."""
+
+    score: Floats
+    rank: Floats
+    quality: Floats
+    stopped: int  # fits that did not converge
+
+
+def bootstrap(
+    method: str | Method,
+    judgments: Judgments,
+    *,
+    over: Over = "judgments",
+    rounds: int = 200,
+    level: float = 0.95,
+    seed: int = 0,
+    gold: Gold | None = None,
+) -> Consensus:
+    """The consensus of a method, by name or with its settings, with intervals from fits to resampled studies.
+
+    `over` says what is drawn with replacement: pairs, grades and whole rankings, or annotators with all they said. The result is that
+    of the method itself with low and high, rank_low and rank_high, the error of the gaps between neighbours, and quality_low and
+    quality_high of the annotators: the range that holds the share `level` of all rounds, widened to hold the estimate. A prior that
+    the method chooses from the votes is chosen once. Scores that mean something only beside those of their task (as after comparisons)
+    are taken relative to the task's mean.
+
+    >>> import crowdrank as cr
+    >>> study = cr.simulate.pairs(items=4, annotators=5, votes=400, seed=0)
+    >>> consensus = bootstrap("elo", study.judgments, rounds=50)
+    >>> bool(((consensus.low <= consensus.score) & (consensus.score <= consensus.high)).all())
+    True
+    """
+    choice("over", over, ("judgments", "annotators"))
+    check(isinstance(rounds, int) and rounds >= 2, "rounds", rounds, "a whole number of at least 2")
+    check(0 < level < 1, "level", level, "between 0 and 1")
+    chosen = _quick(method_of(method) if isinstance(method, str) else method)
+    consensus = fit_method(chosen, judgments, gold)
+    found = _rounds(_settled(chosen, consensus), consensus, _studies(chosen, judgments, over, rounds, seed), rounds, gold)
+    return _with_intervals(consensus, found, over, level)
+
+
+def _quick(chosen: Method) -> Method:
+    """The method without intervals of its own."""
+    return replace(chosen, intervals=False) if hasattr(chosen, "intervals") else chosen  # type: ignore[type-var]
+
+
+def _settled(chosen: Method, consensus: Consensus) -> Method:
+    """The method with the settings that it chose from the whole study, and no more exact than chance allows."""
+    left_open = {each.name for each in fields(chosen) if getattr(chosen, each.name) is None}  # type: ignore[arg-type]
+    told = {name: value for name, value in consensus.settings.items() if name in left_open}
+    if hasattr(chosen, "intervals") and hasattr(chosen, "tol"):  # scores in log-odds
+        told["tol"] = max(chosen.tol, ROUGHLY)
+    return replace(chosen, **told)  # type: ignore[type-var]
+
+
+def _studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed: int) -> Iterator[Judgments]:
+    """The resampled studies, one after the other; the order of the judgments does not matter where it does not to the method."""
+    rng = np.random.default_rng(seed)
+    if over == "annotators" and "rankings" in chosen.takes:
+        # Who is drawn twice says everything twice; grades said twice would be compared with each other too.
+        judgments = graded_as_lists(judgments)
+    if not getattr(chosen, "sequential", False):
+        judgments = canonical(judgments)
+    crowd = annotators_of(judgments, chosen.takes)
+    for _ in range(rounds):
+        yield drawn(judgments, rng, crowd if over == "annotators" else None)
+
+
+def _rounds(settled: Method, consensus: Consensus, studies: Iterator[Judgments], rounds: int, gold: Gold | None) -> Rounds:
+    rows = len(consensus.annotator_columns["quality"])
+    found = Rounds(
+        np.empty((rounds, len(consensus.score))), np.empty((rounds, len(consensus.score))), np.empty((rounds, rows)), 0
+    )
+    stopped = 0
+    for number, study in enumerate(studies):
+        report("bootstrap", number, rounds)
+        fitted = fit_method(settled, study, gold)
+        shift = _shift(consensus, fitted.score) if consensus.component is not None else 0.0
+        found.score[number] = fitted.score - shift
+        found.rank[number] = np.where(fitted.rank > 0, fitted.rank, np.nan)
+        found.quality[number] = _quality(consensus, fitted)
+        stopped += not fitted.fit.converged
+    report("bootstrap", rounds, rounds)
+    return replace(found, stopped=stopped)
+
+
+def _shift(consensus: Consensus, score: Floats) -> Floats:
+    """How far the scores of each entry's task stand, on average, from those of the consensus."""
+    task, n = consensus.vocabulary.entry_task, len(consensus.vocabulary.tasks)
+    moved = score - consensus.score
+    both = ~np.isnan(moved)
+    mean = sum_by(task[both], moved[both], n) / np.maximum(np.bincount(task[both], minlength=n), 1)
+    return np.asarray(mean[task])
+
+
+def _quality(consensus: Consensus, fitted: Consensus) -> Floats:
+    """The quality of each row of the consensus' annotators as a round has it; NaN for those who were not drawn."""
+    columns = fitted.annotator_columns
+    quality = np.where(columns["judgments"] > 0, columns["quality"], np.nan)
+    if "task" not in columns:
+        return quality
+    found = np.full(len(consensus.annotator_columns["quality"]), np.nan)
+    found[np.searchsorted(_row_keys(consensus), _row_keys(fitted))] = quality
+    return found
+
+
+def _row_keys(consensus: Consensus) -> NDArray[np.int64]:
+    """One ascending number for the annotator and the task of each row."""
+    words, columns = consensus.vocabulary, consensus.annotator_columns
+    return recode(columns["annotator"], words.annotators) * len(words.tasks) + recode(columns["task"], words.tasks)
+
+
+def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: float) -> Consensus:
+    shares = (1 - level) / 2, (1 + level) / 2
+    low, high = _range(found.score, shares, consensus.score)
+    rank = np.where(consensus.rank > 0, consensus.rank, np.nan)
+    first, last = _range(found.rank, shares, rank)
+    quality = consensus.annotator_columns["quality"]
+    worst, best = _range(found.quality, shares, quality)
+    above, below = consensus.neighbours
+    gap_error = np.full(len(consensus.score), np.nan)
+    gap_error[above] = _deviation(found.score[:, above] - found.score[:, below])
+    rounds = len(found.score)
+    note = f"intervals hold {level:.0%} of {rounds:,} fits to resampled {over}"
+    late = [f"{found.stopped:,} of {rounds:,} fits to resampled {over} did not converge"] if found.stopped else []
+    return replace(
+        consensus,
+        low=low,
+        high=high,
+        rank_low=_whole(np.floor(first)),
+        rank_high=_whole(np.ceil(last)),
+        gap_error=gap_error,
+        annotator_columns={**consensus.annotator_columns, "quality_low": worst, "quality_high": best},
+        notes=(*consensus.notes, note, *late),
+    )
+
+
+def _whole(rank: Floats) -> NDArray[np.int32]:
+    return np.where(np.isnan(rank), 0, rank).astype(np.int32)
+
+
+def _range(values: Floats, shares: tuple[float, float], estimate: Floats) -> tuple[Floats, Floats]:
+    """Two quantiles of each column, moved apart where the estimate lies outside; NaN where no round has a value."""
+    ordered = np.sort(values, axis=0)  # NaN last
+    last = (~np.isnan(ordered)).sum(axis=0) - 1
+    column = np.arange(values.shape[1])
+    low, high = (_at(ordered, share * np.maximum(last, 0), column) for share in shares)
+    return np.minimum(low, estimate), np.maximum(high, estimate)
+
+
+def _at(ordered: Floats, place: Floats, column: NDArray[np.intp]) -> Floats:
+    """Between the two rows of each column that a fractional place lies between."""
+    lower, upper = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
+    part = place - lower
+    return np.asarray(ordered[lower, column] * (1 - part) + ordered[upper, column] * part)
+
+
+def _deviation(values: Floats) -> Floats:
+    """The standard deviation of each column over the rounds that have a value; NaN where fewer than two have."""
+    told = ~np.isnan(values)
+    count = told.sum(axis=0)
+    mean = np.where(told, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+    squares = np.where(told, (values - mean) ** 2, 0.0).sum(axis=0)
+    return np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)

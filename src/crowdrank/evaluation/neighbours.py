@@ -1,0 +1,49 @@
+"""Which neighbours of a ranking can be told apart, and which might as well stand the other way around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from crowdrank.consensus import Consensus, frame_of
+from crowdrank.settings import check
+from crowdrank.study import JudgmentError
+
+
+def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
+    """A data frame with a row for every two neighbours of each task's ranking, best first.
+
+    Columns: task, item, next_item, gap (between their scores), error (its standard error), probability (that the item is truly above the
+    next, the gap taken as normal), distinguishable (where that is at least `level`). Of neighbours that no chain of comparisons
+    connects, nothing is known: their probability is missing.
+
+    >>> import crowdrank as cr
+    >>> study = cr.simulate.pairs(items=4, annotators=5, votes=400, seed=0)
+    >>> neighbours(cr.BradleyTerry().fit(study.judgments)).columns
+    ['task', 'item', 'next_item', 'gap', 'error', 'probability', 'distinguishable']
+    """
+    check(0.5 <= level < 1, "level", level, "at least 0.5 and below 1")
+    if consensus.gap_error is None:
+        raise JudgmentError(
+            f"{consensus.method} does not say how sure it is of the gaps between neighbours: "
+            "fit a method that has intervals with them, or use cr.bootstrap (rank --bootstrap 200), which serves all methods"
+        )
+    words, (above, below) = consensus.vocabulary, consensus.neighbours
+    gap, error = consensus.score[above] - consensus.score[below], consensus.gap_error[above]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        probability = ndtr(np.where((gap == 0) & (error == 0), 0.0, gap / error))
+    if consensus.component is not None:
+        probability[consensus.component[above] != consensus.component[below]] = np.nan
+    columns: dict[str, NDArray[Any]] = {
+        "task": words.tasks[words.entry_task[above]],
+        "item": words.items[words.entry_item[above]],
+        "next_item": words.items[words.entry_item[below]],
+        "gap": gap,
+        "error": error,
+        "probability": probability,
+        "distinguishable": probability >= level,
+    }
+    return frame_of(columns, words.frame).to_native()

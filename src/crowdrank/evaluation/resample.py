@@ -1,0 +1,115 @@
+"""Studies drawn from a study's own judgments: rows are repeated or left out, the vocabulary stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.convert import as_rankings
+from crowdrank.study import Codes, Grades, Judgments, Kind, Pairs, Rankings
+
+Rows = NDArray[np.int64]
+Table = TypeVar("Table", Grades, Pairs)
+
+
+def canonical(judgments: Judgments) -> Judgments:
+    """The same judgments in an order that does not depend on the order in which they came."""
+    grades, pairs, lists = judgments.grades, judgments.pairs, judgments.rankings
+    by_grade = np.lexsort((grades.grade, grades.entry, grades.annotator))
+    extra = [column for column in (pairs.strength, pairs.weight) if column is not None]
+    keys: list[NDArray[Any]] = [*extra, pairs.outcome, pairs.right, pairs.left, pairs.annotator]
+    by_pair = np.lexsort(keys)
+    by_place = np.lexsort((lists.entry, lists.position, lists.row_list))
+    lists = replace(lists, entry=lists.entry[by_place], position=lists.position[by_place])
+    return replace(
+        judgments,
+        grades=_rows_of(grades, by_grade),
+        pairs=_rows_of(pairs, by_pair),
+        rankings=_lists_of(lists, _list_order(lists)),
+    )
+
+
+def _list_order(lists: Rankings) -> Rows:
+    """The lists by task, annotator and what they say."""
+    starts = lists.list_starts
+
+    def key(number: int) -> tuple[Any, ...]:
+        rows = slice(starts[number], starts[number + 1])
+        whose = lists.list_task[number], lists.list_annotator[number], lists.unlisted_below[number]
+        return (*whose, lists.entry[rows].tobytes(), lists.position[rows].tobytes())
+
+    return np.array(sorted(range(len(lists.list_annotator)), key=key), dtype=np.int64)
+
+
+def graded_as_lists(judgments: Judgments) -> Judgments:
+    """The same study with the grades of each annotator on a task as a list."""
+    no_rows = np.zeros(0, np.int64)
+    return replace(judgments, grades=_rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments))
+
+
+def annotators_of(judgments: Judgments, kinds: Sequence[Kind]) -> Codes:
+    """The annotators who gave judgments of some kinds."""
+    given = {
+        "grades": judgments.grades.annotator,
+        "pairs": judgments.pairs.annotator,
+        "rankings": judgments.rankings.list_annotator,
+    }
+    return np.unique(np.concatenate([given[kind] for kind in kinds]))
+
+
+def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = None) -> Judgments:
+    """As many pairs, grades and lists as there are, with replacement; or all those of as many annotators drawn from a crowd.
+
+    What is drawn stays in its order.
+    """
+    if crowd is None:
+        grades, pairs, lists = (
+            _times(rng, count) for count in (len(judgments.grades), len(judgments.pairs), len(judgments.rankings.list_annotator))
+        )
+    else:
+        times = np.zeros(len(judgments.vocabulary.annotators), dtype=np.int64)
+        times[crowd] = _times(rng, len(crowd))
+        given = judgments.grades.annotator, judgments.pairs.annotator, judgments.rankings.list_annotator
+        grades, pairs, lists = (times[annotator] for annotator in given)
+    return replace(
+        judgments,
+        grades=_rows_of(judgments.grades, _repeated(grades)),
+        pairs=_rows_of(judgments.pairs, _repeated(pairs)),
+        rankings=_lists_of(judgments.rankings, _repeated(lists)),
+    )
+
+
+def _times(rng: np.random.Generator, count: int) -> Rows:
+    """How often each of so many things is drawn in as many draws."""
+    return np.bincount(rng.integers(0, count, count), minlength=count) if count else np.zeros(0, np.int64)
+
+
+def _repeated(times: Rows) -> Rows:
+    return np.repeat(np.arange(len(times)), times)
+
+
+def _rows_of(table: Table, rows: Rows) -> Table:
+    """A table's rows, in the order given."""
+    columns = {name: getattr(table, name) for name in table.__slots__}
+    taken: dict[str, Any] = {name: column if column is None else column[rows] for name, column in columns.items()}
+    return type(table)(**taken)
+
+
+def _lists_of(lists: Rankings, which: Rows) -> Rankings:
+    """Whole lists, in the order given; one that is named twice is there twice."""
+    starts = lists.list_starts
+    lengths = np.diff(starts)[which]
+    new_starts = np.cumsum(lengths) - lengths
+    rows = np.arange(lengths.sum()) + np.repeat(starts[:-1][which] - new_starts, lengths)
+    return Rankings(
+        list_annotator=lists.list_annotator[which],
+        list_task=lists.list_task[which],
+        unlisted_below=lists.unlisted_below[which],
+        row_list=np.repeat(np.arange(len(which), dtype=np.int32), lengths),
+        entry=lists.entry[rows],
+        position=lists.position[rows],
+    )
