@@ -33,12 +33,14 @@ papers: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
 
-benchmarks: $(VENV)/installed-dev
+benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/ties.py
+	$(VENV)-bench/bin/python benchmarks/pairwise.py
 
 clean:
-	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-bench demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -53,3 +55,9 @@ $(VENV)/installed: pyproject.toml | $(VENV)/python
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/installed
+
+# The peers hold some of our dependencies back: they get an environment of their own.
+$(VENV)-bench/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@

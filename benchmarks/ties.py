@@ -79,7 +79,9 @@ def main() -> None:
             for name, value in values.items():
                 gain = values["modelled"] - value
                 p = paired_t(gain) if name != "modelled" else None
-                rows.append({"study": study.split("/")[0], "method": method, "ties": name, "log-likelihood": value.mean(), "p": p})
+                rows.append(
+                    {"study": study.split("/")[0], "method": method, "ties": name, "log-likelihood": value.mean(), "p": p}
+                )
     with pl.Config(tbl_rows=-1):
         print(pl.DataFrame(rows))
 

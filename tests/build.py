@@ -108,10 +108,10 @@ def chances(gap, link="logistic", quality=1.0, slope=1.0, threshold=0.0, bias=0.
     return left, right, mixed(lambda u: below(u + threshold) - below(u - threshold))
 
 
-def usual_ties(study: Judgments) -> float:
+def usual_ties(study: Judgments, link="logistic") -> float:
     """The logarithm of the readiness to tie at which equal items tie as often as the pairs of a study do."""
     tied = (study.pairs.outcome == TIE).mean()
-    return float(np.log(2 * tied / (1 - tied)))
+    return float(np.log(2 * tied / (1 - tied) if link == "logistic" else np.sqrt(2) * norm.ppf((1 + tied) / 2)))
 
 
 def log_posterior(study: Judgments, score, prior, link="logistic", **rater) -> float:

@@ -135,7 +135,9 @@ def main() -> None:
         table = side_by_side(ours, paper)
         print(f"Table {number}, ours (paper's)\n\n{table}\n")
         readme = re.sub(rf"(<!-- table {number} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\n\g<2>", readme, flags=re.DOTALL)
-        kept = ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
+        kept = (
+            ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
+        )
     cr.write(kept, results)
     (HERE / "README.md").write_text(readme)
 

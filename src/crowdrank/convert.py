@@ -170,6 +170,8 @@ def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: 
         keys <<= bits
         keys |= codes
     keys, weight = _counted(keys, pairs.weight)
+    if pairs.weight is not None:
+        keys, weight = keys[weight > 0], weight[weight > 0]
     kind, keys = (keys & ((1 << KIND_BITS) - 1)).astype(np.int8), keys >> KIND_BITS
     offset, keys = (keys & ((1 << task_bits) - 1)).astype(np.int32), keys >> task_bits
     winner, keys = (keys & ((1 << entry_bits) - 1)).astype(np.int32), keys >> entry_bits

@@ -17,13 +17,13 @@ import crowdrank as cr
 # A fit that takes long: every step of the loop waits, and says so on the first.
 SLOW = """
 import sys, time
-from crowdrank.methods import crowd_bt
-quick = crowd_bt.NegativeLogPosterior.evaluate
+from crowdrank.methods.vote_model import VoteModel
+quick = VoteModel.evaluate
 def slow(self, x):
     open("started", "w").close()
     time.sleep({seconds})
     return quick(self, x)
-crowd_bt.NegativeLogPosterior.evaluate = slow
+VoteModel.evaluate = slow
 sys.argv = ["crowdrank", "rank", "votes.csv", "--out", "ranking.csv", "--annotators", "annotators.csv"]
 from crowdrank.cli import main
 main()

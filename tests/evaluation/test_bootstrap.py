@@ -204,5 +204,5 @@ def test_wrong_words_are_refused(sampled, given, name):
 
 
 def test_no_judgments():
-    consensus = cr.bootstrap("bradley-terry", cr.judgments({"left": [], "right": [], "winner": []}), rounds=3)
+    consensus = cr.bootstrap(cr.BradleyTerry(prior=1.0), cr.judgments({"left": [], "right": [], "winner": []}), rounds=3)
     assert len(consensus.low) == 0

@@ -102,5 +102,13 @@ def test_a_vote_left_out_is_predicted_about_as_by_a_fit_without_it(prior, free):
     assert np.corrcoef(near, exact)[0, 1] > 0.9
 
 
+@pytest.mark.parametrize("seed", [5, 21])
+def test_in_a_weak_crowd_scores_do_not_run_off(seed):
+    study = simulate.pairs(items=100, annotators=50, votes=5000, quality=(4.0, 2.0), seed=seed)
+    consensus = CrowdBT(intervals=False).fit(study.judgments)
+    assert chosen(consensus) >= 0.1
+    assert consensus.score.std() < 3 * study.gold.value.std()
+
+
 def test_no_votes_choose_something_all_the_same(build):
     assert chosen(BradleyTerry().fit(build.judgments(entries=[("t", "a"), ("t", "b")]))) in STRENGTHS

@@ -15,7 +15,7 @@ from crowdrank.study import TIE
 def test_it_is_the_maximum_of_the_posterior_written_out(build, ties, prior):
     study = simulate.pairs(items=6, votes=150, ties=ties, seed=8).judgments
     tied = (study.pairs.outcome == TIE).mean()
-    expected = build.usual_ties(study) if tied else -np.inf  # of the threshold, before any vote
+    expected = build.usual_ties(study, "normal") if tied else -np.inf  # of the threshold, before any vote
 
     def cost(x):
         score, log_threshold = (x[:-1], x[-1]) if tied else (x, -np.inf)

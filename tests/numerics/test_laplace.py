@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from crowdrank.numerics.laplace import dense_spread, probed_spread
+from crowdrank.numerics.laplace import block_spread, dense_spread, probed_spread
 
 
 def graph_hessian(rng, n, edges, extra=0):
@@ -19,12 +19,12 @@ def graph_hessian(rng, n, edges, extra=0):
 
 
 def explicit(hessian, group):
-    """The covariance of what is left of the scores when the mean of their group is taken off; others as they are."""
-    centre = np.eye(len(hessian))
+    """The covariance of what is left of the scores when the mean of their group, weighted by what is known, is taken off."""
+    centre, known = np.eye(len(hessian)), np.diag(hessian)[: len(group)]
     for i in range(len(group)):
         for j in range(len(group)):
             if group[i] == group[j]:
-                centre[i, j] -= 1 / (group == group[i]).sum()
+                centre[i, j] -= known[j] / known[group == group[i]].sum()
     return centre @ np.linalg.inv(hessian) @ centre.T
 
 
@@ -33,11 +33,31 @@ def test_dense_is_the_inverse_with_the_mean_taken_off(group):
     hessian = graph_hessian(np.random.default_rng(0), 12, 60, extra=3)
     group = np.array(group, dtype=np.int32)
     found, expected = dense_spread(hessian, group), explicit(hessian, group)
-    assert found.covariance == pytest.approx(expected, rel=1e-7, abs=1e-8)
     assert found.variance == pytest.approx(np.diag(expected), rel=1e-7, abs=1e-8)
-    one, other = np.array([0, 3, 12]), np.array([1, 11, 14])
-    gaps = np.diag(expected)[one] + np.diag(expected)[other] - 2 * expected[one, other]
+    one, other, inverse = np.array([0, 3, 12]), np.array([1, 11, 14]), np.linalg.inv(hessian)
+    gaps = np.diag(inverse)[one] + np.diag(inverse)[other] - 2 * inverse[one, other]
     assert found.of_gaps(one, other) == pytest.approx(gaps, rel=1e-6, abs=1e-8)
+
+
+def test_blocks_are_inverted_as_the_whole_is():
+    rng = np.random.default_rng(4)
+    starts = np.array([0, 3, 4, 9, 12])
+    hessian, own = np.zeros((13, 13)), rng.uniform(0.3, 1.0, 13)
+    one, other, bend = [], [], rng.uniform(0.1, 1.0, 40)
+    for weight in bend:
+        group = rng.choice([0, 2, 3])
+        i, j = rng.choice(np.arange(starts[group], starts[group + 1]), 2, replace=False)
+        hessian[[i, j], [i, j]] += weight
+        hessian[[i, j], [j, i]] -= weight
+        one.append(i)
+        other.append(j)
+    hessian += np.diag(own)
+    group = np.repeat(np.arange(4), np.diff(starts)).astype(np.int32)
+    dense = dense_spread(hessian, group)
+    codes = np.array(one, dtype=np.int32), np.array(other, dtype=np.int32)
+    blocks = block_spread(np.diag(hessian).copy(), *codes, bend, starts)
+    assert blocks.variance == pytest.approx(dense.variance, rel=1e-7, abs=1e-9)
+    assert blocks.of_gaps(*codes) == pytest.approx(dense.of_gaps(*codes), rel=1e-7)
 
 
 def test_an_item_alone_has_nothing_to_differ_from():

@@ -4,8 +4,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crowdrank.convert import Wins
-from crowdrank.methods.bradley_terry import NegativeLogPosterior
+from crowdrank.convert import WON_LEFT, Votes
+from crowdrank.methods.vote_model import Priors, VoteModel
 from crowdrank.numerics.threads import MOST_CHUNKS, RowSum, chunks, n_threads
 
 ROWS = 1_300_000
@@ -51,12 +51,13 @@ def test_an_objective_has_the_same_bits_on_one_and_two_threads(monkeypatch):
     rng = np.random.default_rng(1)
     winner = rng.integers(0, 1000, ROWS).astype(np.int32)
     loser = ((winner + rng.integers(1, 1000, ROWS)) % 1000).astype(np.int32)
-    votes = Wins(np.zeros(ROWS, np.int32), winner, loser, rng.random(ROWS))
+    nobody = np.zeros(ROWS, np.int32)
+    votes = Votes(nobody, winner, loser, np.full(ROWS, WON_LEFT, np.int8), rng.random(ROWS))
     score = rng.normal(size=1000)
     seen = set()
     for threads in ("1", "2"):
         monkeypatch.setenv("CROWDRANK_THREADS", threads)
-        objective = NegativeLogPosterior(votes, 1000, 1.0)
+        objective = VoteModel(votes, nobody, 1000, 1, "logistic", (), Priors(1.0))
         value, gradient = objective.evaluate(score)
         seen.add((value, gradient.tobytes(), objective.curvature(score).tobytes()))
     assert len(seen) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -55,7 +56,13 @@ def settings_of(method: type, texts: Mapping[str, str]) -> dict[str, Any]:
 def _value(name: str, text: str, declared: Any) -> Any:
     from crowdrank.settings import SettingError
 
+    if isinstance(declared, UnionType):
+        if text.lower() == "none":
+            return None
+        declared = get_args(declared)[0]
     try:
+        if declared is bool:
+            return {"true": True, "false": False}[text.lower()]
         if declared is float:
             return float(text)
         if declared is int:
@@ -65,14 +72,16 @@ def _value(name: str, text: str, declared: Any) -> Any:
             if len(parts) != len(get_args(declared)):
                 raise ValueError
             return tuple(float(part) for part in parts)
-    except ValueError:
-        wanted = {float: "a number", int: "a whole number"}.get(declared, "numbers with commas, like 2,1")
+    except (KeyError, ValueError):
+        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(declared, "numbers with commas, like 2,1")
         raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
     return text
 
 
 def as_text(value: Any) -> str:
     """A setting as `--set` takes it."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

@@ -38,7 +38,7 @@ class MPM:
     prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
     slope_spread: float = 1.0  # standard deviation of the logarithm of the slopes before any vote
     intervals: bool = True
-    max_iter: int = 200
+    max_iter: int = 60
     tol: float = 1e-8
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from crowdrank.convert import TIED, Votes, as_pairs, votes
 from crowdrank.methods.prior import choose_prior
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.methods.vote_model import Link, Priors, VoteModel, logistic
-from crowdrank.numerics.laplace import LARGEST_DENSE, Spread, dense_spread, probed_spread
+from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.ranks import rank_interval
 from crowdrank.numerics.sums import sum_by
@@ -90,7 +91,9 @@ def fit_pairs(
 
     prior = 1.0 if settings.prior is None else settings.prior
     model = model_with(prior)
-    start = _rough(model, _start(model, raters, words, gold))
+    start = _start(model, raters, words, gold)
+    if model.free:
+        start = _rough(model, start)
     notes = []
     if settings.prior is None:
         prior, start = choose_prior(model_with, start)
@@ -109,7 +112,7 @@ def fit_pairs(
         compared=pairs,
         notes=notes,
         uses=settings.uses,
-        settings={"prior": prior, "quality_prior": shape.quality_prior},
+        settings={"prior": prior, "quality_prior": shape.quality_prior, **_of_everybody(model, found.x)},
     )
     return consensus if spread is None else _with_intervals(consensus, spread)
 
@@ -133,11 +136,16 @@ def _model(table: Votes, raters: Raters, words: Vocabulary, shape: Shape, prior:
     tied = float(table.weight[table.kind == TIED].sum())
     share = min(tied / (float(table.weight.sum()) or 1.0), 0.99)
     normal = {"slope": (0.0, shape.slope_spread), "bias": (0.0, BIAS_SPREAD)}
-    # The threshold at which equal items would tie as often as items do.
-    normal["ties"] = (float(np.log(2 * share / (1 - share))) if tied else 0.0, TIE_SPREAD)
+    normal["ties"] = (_usual_ties(share, shape.link) if tied else 0.0, TIE_SPREAD)
     free = (*shape.per_rater, "ties") if tied else shape.per_rater
     priors = Priors(prior, shape.quality_prior, {name: normal[name] for name in free if name in normal})
     return VoteModel(table, raters.of_row, words.n_entries, len(raters), shape.link, free, priors)
+
+
+def _usual_ties(share: float, link: Link) -> float:
+    """The logarithm of the τ at which equal items would tie as often as items do."""
+    tau = 2 * share / (1 - share) if link == "logistic" else NormalDist(sigma=2**0.5).inv_cdf((1 + share) / 2)
+    return float(np.log(tau))
 
 
 def _start(model: VoteModel, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:
@@ -174,6 +182,9 @@ def _spread(model: VoteModel, x: Floats, words: Vocabulary) -> Spread:
     model.evaluate(x)
     if model.layout.size <= LARGEST_DENSE:
         return dense_spread(model.hessian(), words.entry_task)
+    if np.diff(words.task_starts).max() <= LARGEST_BLOCK:
+        table = model.votes
+        return block_spread(model.diagonal(), table.winner, table.loser, model.bends[:, 0], words.task_starts)
     return probed_spread(model.curvature, model.diagonal(), words.entry_task)
 
 
@@ -198,6 +209,12 @@ def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, 
             if spread is not None and name == "bias":
                 extra |= _interval("left_bias", theta.bias, spread, model, np.asarray, block="bias")
     return annotator_columns(judgments, quality, evidence, raters.annotator, raters.task) | extra
+
+
+def _of_everybody(model: VoteModel, x: Floats) -> dict[str, float]:
+    """What was learned of a crowd taken as one rater."""
+    pooled = model.n_raters == 1 and model.free == ("ties",)
+    return {"tie_threshold": float(np.exp(x[-1]))} if pooled else {}
 
 
 def _interval(

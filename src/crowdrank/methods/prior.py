@@ -9,24 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from crowdrank.methods.vote_model import VoteModel
 from crowdrank.numerics.newton import minimise
 from crowdrank.study import Floats
 
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 FIRST = STRENGTHS.index(1.0)
+RUN_OFF = 4.0  # log-odds; where the usual vote is between items so far apart, only the prior says how far
 
 
 def choose_prior(model_with: Callable[[float], VoteModel], start: Floats) -> tuple[float, Floats]:
     """The strength the votes call for, and the parameters of a rough fit with it.
 
-    Uphill from 1, stronger or weaker, until it predicts worse: far below the best, scores that run off would fool the prediction.
+    Uphill from 1, stronger or weaker, until it predicts worse, or scores run off, which would fool the prediction.
     """
 
     def tried(number: int, near: Floats) -> tuple[float, Floats]:
         model = model_with(STRENGTHS[number])
-        x = minimise(model, near, max_iter=100, tol=0.05, what="prior").x
-        return float(model.left_out(x) @ model.votes.weight), x
+        x = minimise(model, near, max_iter=30, tol=0.05, what="prior").x
+        gap = np.abs(x[model.votes.winner] - x[model.votes.loser])
+        ran_off = number < FIRST and len(gap) and np.median(gap) > RUN_OFF
+        return -np.inf if ran_off else float(model.left_out(x) @ model.votes.weight), x
 
     chosen, (best, x) = FIRST, tried(FIRST, start)
     for step in (1, -1):

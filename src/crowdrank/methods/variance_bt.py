@@ -3,7 +3,7 @@
     P(k puts i before j) = σ(a_k (s_i − s_j))    a_k > 0
 
 A slope near 0 is a spammer. Unlike Crowd-BT it has no way to say that somebody votes the wrong way round. log a_k has a normal
-prior around 0, which fixes the scale of the scores. Ties, the prior on scores and intervals are as in Bradley-Terry, with a threshold of ties for
+prior around 0 and a mean of 0, which fixes the scale of the scores. Ties, the prior on scores and intervals are as in Bradley-Terry, with a threshold of ties for
 each annotator; quality is the share of an annotator's votes that the scores agree with.
 
 Volkovs and Zemel: A flexible generative model for preference aggregation, WWW 2012; a baseline of Chen et al., WSDM 2013.
@@ -36,7 +36,7 @@ class VarianceBT:
     prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
     slope_spread: float = 1.0  # standard deviation of the logarithm of the slopes before any vote
     intervals: bool = True
-    max_iter: int = 200
+    max_iter: int = 60
     tol: float = 1e-8
 
     def __post_init__(self) -> None:

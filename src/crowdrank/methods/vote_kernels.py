@@ -190,7 +190,7 @@ def quality_terms(rater, winner, loser, weight, score, right, wrong, score_slope
         decay = math.exp(-abs(gap))
         both = 1 + decay
         toward = (1 - decay) / both if gap > 0 else (decay - 1) / both  # σ(d) − σ(−d)
-        p = (eta + not_eta * decay) / both if gap > 0 else (eta * decay + not_eta) / both
+        p = max((eta + not_eta * decay) / both if gap > 0 else (eta * decay + not_eta) / both, TINY)
         spread = decay / (both * both)  # σ(d) σ(−d)
         by_gap = (eta - not_eta) * spread / p  # of log p
         by_logit = toward * eta * not_eta / p

@@ -45,6 +45,7 @@ class VoteModel:
         self.layout = Layout(score=n_entries, **dict.fromkeys(free, n_raters))
         self.bends = np.empty((len(votes), (len(free) + 1) * (len(free) + 2) // 2))
         self.sum = RowSum(len(votes), self.layout.size)
+        self.pin = float(votes.weight.sum())  # how firmly the slopes' scale is held: as firmly as the votes hold anything
         self.plain = not self.normal and set(free) <= {"quality"}
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
@@ -107,6 +108,11 @@ class VoteModel:
             value += float(((x[where] - mean) ** 2).sum()) / (2 * spread**2)
             gradient[where] += (x[where] - mean) / spread**2
             self.own_bend[where] += 1 / spread**2
+        if "slope" in self.free:
+            # All slopes times something, all scores divided by it: the same votes. The mean logarithm of the slopes stays at 0.
+            mean = float(theta.slope.mean())
+            value += self.pin * self.n_raters * mean**2 / 2
+            slope.slope += self.pin * mean
         return value
 
     def curvature(self, v: Floats) -> Floats:
@@ -119,6 +125,9 @@ class VoteModel:
             )
         )
         product += self.own_bend * v
+        if "slope" in self.free:
+            where = self.layout.slices["slope"]
+            product[where] += self.pin * v[where].mean()
         return product
 
     def left_out(self, x: Floats) -> Floats:
@@ -141,6 +150,8 @@ class VoteModel:
         diagonal[:n] += sum_by(votes.winner, self.bends[:, 0], n) + sum_by(votes.loser, self.bends[:, 0], n)
         for name, at in zip(self.free, self._own_columns(), strict=True):
             diagonal[self.layout.slices[name]] += sum_by(self.rater, self.bends[:, at], self.n_raters)
+        if "slope" in self.free:
+            diagonal[self.layout.slices["slope"]] += self.pin / self.n_raters
         return diagonal
 
     def _own_columns(self) -> list[int]:
@@ -152,6 +163,8 @@ class VoteModel:
         """The whole Hessian at the last evaluated point, for models small enough to hold it."""
         size, n = self.layout.size, self.n_entries
         matrix = np.diag(self.own_bend)
+        if "slope" in self.free:
+            matrix[self.layout.slices["slope"], self.layout.slices["slope"]] += self.pin / self.n_raters
         winner, loser = self.votes.winner.astype(np.int64), self.votes.loser.astype(np.int64)
         # Each term's derivative by the gap is that by the winner's score, and minus that by the loser's.
         places = [[(winner, 1.0), (loser, -1.0)]]

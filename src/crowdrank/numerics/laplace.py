@@ -1,14 +1,16 @@
 """How sure: variances from the curvature at the optimum (Laplace's approximation).
 
 Scores of one task are only known relative to each other, so their variance is that of the distance from the mean of their group: what
-all have in common says nothing about their order. Small models invert the Hessian; large ones estimate the diagonal of its inverse by
-probing with random signs, each probe one solution by conjugate gradients.
+all have in common says nothing about their order. The mean is weighted by what is known of each: one item that nobody compared must not
+blur all others. Small models invert the Hessian; those of many small tasks, the part of each task; other large ones estimate the diagonal of its inverse by probing with random signs, each
+probe one solution by conjugate gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,63 +20,94 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
 
 LARGEST_DENSE = 3000  # parameters
+LARGEST_BLOCK = 200  # entries of a group
+MOST_STEPS = 100  # of conjugate gradients in a probe
+SMALLEST = 1e-10  # curvature
 PROBES = 32
+
+
+Entries = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The uncertainty of parameters: the variance of each, and the covariance of all where the model is small."""
+    """The uncertainty of parameters: the variance of each, and where it is known the inverse of the Hessian, entry by entry."""
 
     variance: Floats
-    covariance: Floats | None
+    inverse: Callable[[Entries, Entries], Floats] | None = None
 
-    def of_gaps(self, one: NDArray[np.intp], other: NDArray[np.intp]) -> Floats:
-        """The variance of the difference of two parameters; of large models, as if they were independent."""
-        both = self.variance[one] + self.variance[other]
-        return both if self.covariance is None else np.maximum(both - 2 * self.covariance[one, other], 0.0)
+    def of_gaps(self, one: Entries, other: Entries) -> Floats:
+        """The variance of the difference of two scores of a task; as if they were independent, where no more is known."""
+        if self.inverse is None:
+            return self.variance[one] + self.variance[other]
+        return np.maximum(self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other), 0.0)
 
 
 def dense_spread(hessian: Floats, group: Codes) -> Spread:
     """From the whole Hessian; the first parameters are scores in groups, the others stand for themselves."""
     size, n = len(hessian), len(group)
+    known = np.maximum(np.diag(hessian)[:n], SMALLEST)
     centre = np.eye(size)
-    count = np.bincount(group)
-    centre[:n, :n] -= (group[:, None] == group[None, :]) / count[group]
+    centre[:n, :n] -= (group[:, None] == group[None, :]) * known / _total(known, group)[:, None]
     # A tiny ridge: a direction that nothing bends (no prior, no votes) must not stop the others.
-    inverse = np.linalg.inv(hessian + 1e-10 * np.eye(size))
-    covariance = centre @ inverse @ centre.T
-    return Spread(np.maximum(np.diag(covariance), 0.0), covariance)
+    inverse = np.linalg.inv(hessian + SMALLEST * np.eye(size))
+    variance = np.maximum(np.einsum("ij,jk,ik->i", centre, inverse, centre, optimize=True), 0.0)
+    return Spread(variance.astype(np.float64), lambda one, other: inverse[one, other].astype(np.float64))
+
+
+def block_spread(diagonal: Floats, one: Codes, other: Codes, bend: Floats, starts: NDArray[np.int64]) -> Spread:
+    """The same for many small groups, each inverted by itself, what they share through raters left aside.
+
+    `bend` are the second derivatives by the gaps between entries `one` and `other`; group g is the entries from `starts[g]`.
+    """
+    n, sizes = int(starts[-1]), np.diff(starts)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(n) - starts[group]
+    first_cell = np.cumsum(sizes**2) - sizes**2
+
+    def cell(row: Entries, column: Entries) -> Entries:
+        return np.asarray(first_cell[group[row]] + place[row] * sizes[group[row]] + place[column])
+
+    everyone = np.arange(n)
+    cells = sum_by(np.r_[cell(one, other), cell(other, one)], np.r_[-bend, -bend], int((sizes**2).sum()))
+    cells[cell(everyone, everyone)] = np.maximum(diagonal[:n], SMALLEST)
+    inverse, variance = np.empty_like(cells), 1 / np.maximum(diagonal, SMALLEST)
+    for m in np.unique(sizes[sizes > 0]):
+        at = first_cell[sizes == m][:, None] + np.arange(m * m)
+        blocks = cells[at].reshape(-1, m, m)
+        known = np.diagonal(blocks, axis1=1, axis2=2)
+        centre = np.eye(m) - (known / known.sum(axis=1, keepdims=True))[:, None, :]
+        inverted = np.linalg.inv(blocks + SMALLEST * np.eye(m))
+        inverse[at] = inverted.reshape(-1, m * m)
+        entries = starts[:-1][sizes == m][:, None] + np.arange(m)
+        variance[entries] = np.maximum(np.einsum("gij,gjk,gik->gi", centre, inverted, centre), 0.0)
+    return Spread(variance, lambda row, column: inverse[cell(row, column)])
 
 
 def probed_spread(curvature: Callable[[Floats], Floats], diagonal: Floats, group: Codes, seed: int = 0) -> Spread:
     """The same from products with the Hessian, for models too large to hold it."""
     rng = np.random.default_rng(seed)
-    diagonal = np.maximum(diagonal, 1e-10)
-    own, rest = 1 / diagonal, np.zeros(len(diagonal))
+    n, diagonal = len(group), np.maximum(diagonal, SMALLEST)
+    known = diagonal[:n]
+    total = _total(known, group)
+    rest = np.zeros(len(diagonal))
     for _ in range(PROBES):
         signs = rng.choice([-1.0, 1.0], len(diagonal))
-        start = _centred(signs, group)
-        solved = _centred(_solve(curvature, start, diagonal), group)
+        right, alone = signs.copy(), signs / diagonal
+        right[:n] -= known * _total(signs[:n], group) / total
+        alone[:n] -= _total(signs[:n], group) / total
+        solved = _solve(curvature, right, diagonal)
+        solved[:n] -= _total(known * solved[:n], group) / total
         # What the diagonal alone would give is known exactly; only the rest is estimated, so little noise is left.
-        rest += signs * (solved - _centred(own * start, group))
-    return Spread(np.maximum(_centred_diagonal(own, group) + rest / PROBES, 0.1 * own), None)
+        rest += signs * (solved - alone)
+    variance = 1 / diagonal + rest / PROBES
+    variance[:n] -= 1 / total
+    return Spread(np.maximum(variance, 0.1 / diagonal))
 
 
-def _centred(vector: Floats, group: Codes) -> Floats:
-    n, groups = len(group), int(group.max(initial=-1)) + 1
-    centred = vector.copy()
-    mean = sum_by(group, vector[:n], groups) / np.maximum(np.bincount(group, minlength=groups), 1)
-    centred[:n] -= mean[group]
-    return centred
-
-
-def _centred_diagonal(own: Floats, group: Codes) -> Floats:
-    """The diagonal of (I − J/m) D (I − J/m), J/m the mean over a group of m."""
-    n, groups = len(group), int(group.max(initial=-1)) + 1
-    m = np.maximum(np.bincount(group, minlength=groups), 1)[group]
-    result = own.copy()
-    result[:n] += sum_by(group, own[:n], groups)[group] / m**2 - 2 * own[:n] / m
-    return result
+def _total(values: Floats, group: Codes) -> Floats:
+    """The sum over its group, for each entry."""
+    return sum_by(group, values, int(group.max(initial=-1)) + 1)[group]
 
 
 def _solve(curvature: Callable[[Floats], Floats], right: Floats, diagonal: Floats, tol: float = 0.01) -> Floats:
@@ -83,11 +116,14 @@ def _solve(curvature: Callable[[Floats], Floats], right: Floats, diagonal: Float
     scaled = residual / diagonal
     direction, rho = scaled.copy(), dot(residual, scaled)
     enough = tol**2 * rho
-    for _ in range(1000):
+    for _ in range(MOST_STEPS):
         if rho <= enough:
             break
         product = curvature(direction)
-        step = rho / dot(direction, product)
+        bend = dot(direction, product)
+        if bend <= 0.0:  # not at a minimum after all
+            break
+        step = rho / bend
         x += step * direction
         residual -= step * product
         scaled = residual / diagonal

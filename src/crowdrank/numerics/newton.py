@@ -128,7 +128,7 @@ def _line_search(
     """Halve the step until the value falls as much as the slope promises; (0, x, …) if it never does."""
     slope = dot(gradient, direction)
     # Differences below rounding cannot be seen in the value: near the minimum such a step is taken on trust.
-    rounding = 1e-14 * abs(value)
+    rounding = 1e-11 * abs(value)
     length = 1.0
     while length > 1e-10:
         candidate = x + length * direction
