@@ -92,7 +92,7 @@ def crowd_kit(name: str) -> Callable[[Study], Callable[[], Scores]]:
 
 
 def choix_ilsr(study: Study) -> Callable[[], Scores]:
-    """choix's I-LSR with a little regularisation, from the list of pairs it takes."""
+    """I-LSR of choix with a little regularisation, from the list of pairs it takes."""
     import choix
 
     data = list(zip(*(side.tolist() for side in won_and_lost(study)), strict=True))
@@ -100,7 +100,7 @@ def choix_ilsr(study: Study) -> Callable[[], Scores]:
 
 
 def evalica_tool(name: str) -> Callable[[Study], Callable[[], Scores]]:
-    """evalica's methods, with its own defaults."""
+    """The methods of evalica, with its own defaults."""
 
     def tool(study: Study) -> Callable[[], Scores]:
         import evalica
@@ -143,7 +143,7 @@ def arena_rank(intervals: bool) -> Callable[[Study], Callable[[], Scores]]:
 
 
 def one_by_one(package: str) -> Callable[[Study], Callable[[], Scores]]:
-    """trueskill and openskill, vote by vote."""
+    """Vote by vote: trueskill and openskill."""
 
     def tool(study: Study) -> Callable[[], Scores]:
         winner, loser = (side.tolist() for side in won_and_lost(study))
@@ -251,7 +251,7 @@ def main() -> None:
         for size in given.sizes:
             if design != "uniform" and size == "10M":
                 continue
-            votes, items, annotators = SIZES[size]
+            _, items, annotators = SIZES[size]
             title = f"## {size} votes, {items:,} items, {annotators:,} annotators, {design}\n"
             lines = [
                 title,

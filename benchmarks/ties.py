@@ -57,7 +57,6 @@ def held_out(method: str, judgments: Judgments, treatment: str, fold: np.ndarray
         test = np.flatnonzero((fold == number) & (pairs.outcome != TIE))
         gap = (consensus.score[pairs.left] - consensus.score[pairs.right])[test] * pairs.outcome[test]
         columns = consensus.annotator_columns
-        tau = np.asarray(columns.get("tie_threshold", np.zeros(len(judgments.vocabulary.annotators))))[pairs.annotator[test]]
         eta = columns["quality"][pairs.annotator[test]] if method == "crowd-bt" else 1.0
         won, lost = 1 / (1 + np.exp(-gap)), 1 / (1 + np.exp(gap))
         right, wrong = eta * won + (1 - eta) * lost, eta * lost + (1 - eta) * won

@@ -9,7 +9,7 @@ import pytest
 
 import crowdrank as cr
 
-COLUMNS = ["task", "item", "rank", "score", "low", "high"]
+COLUMNS = ["task", "item", "rank", "score", "low", "high", "rank_low", "rank_high"]
 
 
 def test_screen(run):
@@ -30,7 +30,8 @@ def test_numbers_are_aligned(run):
     start = lines.index("top 10 of 12 items")
     table = lines[start + 1 : start + 12]
     assert len({len(line) for line in table}) == 1
-    assert all(line[-5] == "." for line in table[1:])
+    score_ends = table[0].index("score") + len("score")
+    assert all(line[score_ends - 5] == "." for line in table[1:])
 
 
 def test_screen_of_many_tasks(run):
@@ -75,7 +76,8 @@ def test_outputs_read_back(run, suffix):
 def test_output_columns(run):
     run("rank", "votes.csv", "--out", "ranking.csv", "--annotators", "annotators.csv")
     assert pl.read_csv("ranking.csv").columns == COLUMNS
-    assert pl.read_csv("annotators.csv").columns == ["annotator", "judgments", "quality", "verdict"]
+    first = ["annotator", "judgments", "quality", "verdict", "quality_low", "quality_high"]
+    assert pl.read_csv("annotators.csv").columns[:6] == first
 
 
 def test_columns_by_other_names(run):

@@ -58,6 +58,8 @@ def written_out(build, objective, x, link):
         total += (1.0 * np.log(eta) + 0.5 * np.log(1 - eta)).sum()
     for name, (mean, spread) in objective.priors.normal.items():
         total -= (((getattr(theta, name) - mean) / spread) ** 2).sum() / 2
+    if "slope" in objective.free:  # their mean is held at 0 as firmly as all votes together would hold it
+        total -= table.weight.sum() * objective.n_raters * theta.slope.mean() ** 2 / 2
     return total
 
 
@@ -147,7 +149,8 @@ def chance_of(kind, gap, link, x):
     table = Votes(zero, zero, zero + 1, np.array([kind], np.int8), np.ones(1))
     gap = -gap if kind == WON_RIGHT else gap  # the winner's lead
     objective = VoteModel(table, zero, 2, 1, link, tuple(PARAMETERS), Priors(0.0, (1.0, 1.0)))
-    return np.exp(-objective.evaluate(np.r_[gap, 0.0, x])[0])
+    held = x[1] ** 2 / 2  # the one vote's hold on the mean of the slopes
+    return np.exp(held - objective.evaluate(np.r_[gap, 0.0, x])[0])
 
 
 @pytest.mark.parametrize("link", LINKS)
