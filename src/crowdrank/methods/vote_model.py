@@ -110,7 +110,7 @@ class VoteModel:
             self.own_bend[where] += 1 / spread**2
         if "slope" in self.free:
             # All slopes times something, all scores divided by it: the same votes. The mean logarithm of the slopes stays at 0.
-            mean = float(theta.slope.mean())
+            mean = float(theta.slope.sum()) / max(self.n_raters, 1)
             value += self.pin * self.n_raters * mean**2 / 2
             slope.slope += self.pin * mean
         return value
@@ -127,7 +127,7 @@ class VoteModel:
         product += self.own_bend * v
         if "slope" in self.free:
             where = self.layout.slices["slope"]
-            product[where] += self.pin * v[where].mean()
+            product[where] += self.pin * v[where].sum() / max(self.n_raters, 1)
         return product
 
     def left_out(self, x: Floats) -> Floats:
@@ -151,7 +151,7 @@ class VoteModel:
         for name, at in zip(self.free, self._own_columns(), strict=True):
             diagonal[self.layout.slices[name]] += sum_by(self.rater, self.bends[:, at], self.n_raters)
         if "slope" in self.free:
-            diagonal[self.layout.slices["slope"]] += self.pin / self.n_raters
+            diagonal[self.layout.slices["slope"]] += self.pin / max(self.n_raters, 1)
         return diagonal
 
     def _own_columns(self) -> list[int]:
@@ -164,7 +164,7 @@ class VoteModel:
         size, n = self.layout.size, self.n_entries
         matrix = np.diag(self.own_bend)
         if "slope" in self.free:
-            matrix[self.layout.slices["slope"], self.layout.slices["slope"]] += self.pin / self.n_raters
+            matrix[self.layout.slices["slope"], self.layout.slices["slope"]] += self.pin / max(self.n_raters, 1)
         winner, loser = self.votes.winner.astype(np.int64), self.votes.loser.astype(np.int64)
         # Each term's derivative by the gap is that by the winner's score, and minus that by the loser's.
         places = [[(winner, 1.0), (loser, -1.0)]]
