@@ -29,7 +29,7 @@ TINY = 1e-300
 LARGEST_LEVERAGE = 0.9  # beyond it, one Newton step is no guide to a fit without the vote
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True)
 def link(u, normal):
     """The link, its density and the density's slope at u."""
     if normal:
@@ -42,7 +42,7 @@ def link(u, normal):
     return chance, density, density * (1 - 2 * chance)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True)
 def branch(u, tau, tied, normal):
     """The chance of what was answered, if u is what is seen, and its derivatives: by u, by u twice, by τ, by τ twice, by u and τ."""
     if not tied:
@@ -63,7 +63,16 @@ def branch(u, tau, tied, normal):
     )
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True)
+def clear(first, second):
+    """Zeros; by loops, because Numba takes seconds to compile an assignment to a slice."""
+    for i in range(N_PARAMETERS):
+        first[i] = 0.0
+        for j in range(N_PARAMETERS):
+            second[i, j] = 0.0
+
+
+@nb.njit(cache=True, nogil=True)
 def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
     """Adds the gradient and Hessian of minus the log-probability of the answer; returns that."""
     p, p_u, p_uu, p_t, p_tt, p_ut = branch(a * d + shift, tau, tied, normal)
@@ -94,7 +103,7 @@ def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
     return -math.log(chance)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True)
 def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
     """Adds the gradient and Hessian of minus the log-probability that there is a tie, or that there is none; returns that."""
     both = eta * not_eta
@@ -129,7 +138,8 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
     """
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
-    places[1:] = active
+    for i in range(len(active)):
+        places[i + 1] = active[i]
     value = 0.0
     for r in range(len(winner)):
         k = rater[r]
@@ -137,13 +147,13 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
         tied = kind[r] == TIED
         d = score[winner[r]] - score[loser[r]]
-        first[:], second[:] = 0.0, 0.0
+        clear(first, second)
         if normal:
-            term = add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, True, first, second)
+            term = add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
         else:
             term = add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
             if not tied:
-                term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, False, False, first, second)
+                term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
         value += weight[r] * term
         score_slope[winner[r]] += weight[r] * first[0]
         score_slope[loser[r]] -= weight[r] * first[0]
@@ -265,10 +275,11 @@ def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, 
         tau = raters[3, k] if normal else 0.0
         shift = -bias if kind[r] == WON_RIGHT else bias
         d = score[winner[r]] - score[loser[r]]
-        first[:] = 0.0
-        add_answer(d, eta, 1 - eta, a, tau, shift, 1.0, False, normal, first, second)
+        tied = kind[r] == TIED
+        clear(first, second)
+        add_answer(d, eta, 1 - eta, a, tau, shift, 1.0, tied, normal, first, second)
         if not normal and raters[3, k] > 0:
-            add_whether_tied(d, eta, 1 - eta, a, raters[3, k], False, first, second)
+            add_whether_tied(d, eta, 1 - eta, a, raters[3, k], tied, first, second)
         if pseudo >= 0:
             p, m = link(a * d + shift - tau, normal)[0], link(-a * d + shift - tau, normal)[0]
             faithful = eta * p / max(eta * p + (1 - eta) * m, TINY)

@@ -17,6 +17,8 @@ Ranks = NDArray[np.int32]
 N_NODES = 31
 NODES = np.array([NormalDist().inv_cdf((i + 0.5) / N_NODES) for i in range(N_NODES)])
 GRID = 1024
+GRID_NODES = NODES[::3]  # of every entry, from which the grid is drawn
+PER_ENTRY = len(GRID_NODES)
 
 
 def rank_interval(score: Floats, error: Floats, task_starts: NDArray[np.int64], level: float = 0.95) -> tuple[Ranks, Ranks]:
@@ -26,12 +28,16 @@ def rank_interval(score: Floats, error: Floats, task_starts: NDArray[np.int64], 
     over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
     """
     low, high = np.ones(len(score), np.int32), np.ones(len(score), np.int32)
-    _rank_intervals(score, np.maximum(error, 1e-9), task_starts, (1 - level) / 2, NODES, low, high)
+    error = np.maximum(error, 1e-9)
+    points = (score[:, None] + GRID_NODES * error[:, None]).ravel()
+    task = np.repeat(np.arange(len(task_starts) - 1), np.diff(task_starts) * PER_ENTRY)
+    points = points[np.lexsort((points, task))]
+    _rank_intervals(score, error, points, task_starts, (1 - level) / 2, NODES, low, high)
     return low, high
 
 
 @nb.njit(cache=True, nogil=True)
-def _rank_intervals(score, error, starts, tail, nodes, low, high):
+def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
     mean, deviation = np.empty(len(nodes)), np.empty(len(nodes))
     for task in range(len(starts) - 1):
         start, end = starts[task], starts[task + 1]
@@ -39,14 +45,11 @@ def _rank_intervals(score, error, starts, tail, nodes, low, high):
         if n < 2:
             continue
         # The grid lies where the scores are: one far away, or one nobody knows, must not blur the others.
-        points = np.empty(n * len(nodes))
-        for i in range(n):
-            points[i * len(nodes) : (i + 1) * len(nodes)] = score[start + i] + nodes * error[start + i]
-        points.sort()
-        size = min(GRID, len(points))
+        first, last = start * PER_ENTRY, end * PER_ENTRY - 1
+        size = min(GRID, last - first + 1)
         grid, above, noise = np.empty(size), np.zeros(size), np.zeros(size)
         for g in range(size):
-            grid[g] = points[g * (len(points) - 1) // (size - 1)]
+            grid[g] = points[first + g * (last - first) // (size - 1)]
             for j in range(start, end):
                 chance = _normal((score[j] - grid[g]) / error[j])
                 above[g] += chance
@@ -81,6 +84,6 @@ def _quantile(share, n, mean, deviation):
     return at
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True)
 def _normal(u):
     return math.erfc(-u / math.sqrt(2.0)) / 2
