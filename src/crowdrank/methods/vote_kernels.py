@@ -265,7 +265,6 @@ def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, 
     independent; the quality by one step of EM without it, from the `count` of the rater's votes and the `pseudo`-votes of the prior
     (below 0: quality is not estimated).
     """
-    first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     for r in range(len(winner)):
         log_chance[r] = 0.0
         if kind[r] == TIED:
@@ -275,18 +274,20 @@ def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, 
         tau = raters[3, k] if normal else 0.0
         shift = -bias if kind[r] == WON_RIGHT else bias
         d = score[winner[r]] - score[loser[r]]
-        tied = kind[r] == TIED
-        clear(first, second)
-        add_answer(d, eta, 1 - eta, a, tau, shift, 1.0, tied, normal, first, second)
+        p, p_slope, _ = link(a * d + shift - tau, normal)
+        m, m_slope, _ = link(-a * d + shift - tau, normal)
+        chance = max(eta * p + (1 - eta) * m, TINY)
+        slope = -a * (eta * p_slope - (1 - eta) * m_slope) / chance  # of the vote's own term, by d
         if not normal and raters[3, k] > 0:
-            add_whether_tied(d, eta, 1 - eta, a, raters[3, k], tied, first, second)
+            u = (2 * eta - 1) * a * d / 2
+            decay = math.exp(-abs(u))
+            odds = raters[3, k] * decay / (1 + decay * decay)
+            slope -= odds / (1 + odds) * math.tanh(u) * (2 * eta - 1) * a / 2
         if pseudo >= 0:
-            p, m = link(a * d + shift - tau, normal)[0], link(-a * d + shift - tau, normal)[0]
-            faithful = eta * p / max(eta * p + (1 - eta) * m, TINY)
-            others = (eta * (count[k] + pseudo) - faithful) / max(count[k] - 1 + pseudo, 0.01)
+            others = (eta * (count[k] + pseudo) - eta * p / chance) / max(count[k] - 1 + pseudo, 0.01)
             eta = min(max(others, 0.01), 0.99)
         variance = 1 / diagonal[winner[r]] + 1 / diagonal[loser[r]]
-        d += variance * first[0] / (1 - min(bend[r] * variance, LARGEST_LEVERAGE))
+        d += variance * slope / (1 - min(bend[r] * variance, LARGEST_LEVERAGE))
         won = eta * link(a * d + shift - tau, normal)[0] + (1 - eta) * link(-a * d + shift - tau, normal)[0]
         lost = eta * link(-a * d - shift - tau, normal)[0] + (1 - eta) * link(a * d - shift - tau, normal)[0]
         log_chance[r] = math.log(max(won, TINY) / max(won + lost, TINY))

@@ -57,7 +57,7 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
         for i in range(start, end):
             for q in range(len(nodes)):
                 x = score[i] + nodes[q] * error[i]
-                cell = min(max(np.searchsorted(grid, x) - 1, 0), size - 2)
+                cell = _cell(grid, x)
                 width = grid[cell + 1] - grid[cell]
                 part = (x - grid[cell]) / width if width > 0 else 0.0
                 own = _normal((score[i] - x) / error[i])  # an entry is not above itself
@@ -66,6 +66,19 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
                 deviation[q] = math.sqrt(max(spread, 1e-6))
             low[i] = _quantile(tail, n, mean, deviation)
             high[i] = _quantile(1 - tail, n, mean, deviation)
+
+
+@nb.njit(cache=True, nogil=True)
+def _cell(grid, x):
+    """The cell of an ascending grid that x lies in, by halving: np.searchsorted takes a second to compile."""
+    low, high = 0, len(grid) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if grid[middle] < x:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @nb.njit(cache=True, nogil=True)
