@@ -154,28 +154,30 @@ class Votes:
 
 def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: bool = False) -> Votes:
     """Count the pairs, by annotator or (`pooled`) over all of them, and (`sides`) by which item stood on the left."""
-    kind = np.where(pairs.outcome == LEFT, WON_LEFT, np.where(pairs.outcome == TIE, TIED, WON_RIGHT)).astype(np.int8)
     turned = pairs.outcome == RIGHT
     if not sides:
-        kind[kind == WON_RIGHT] = WON_LEFT
-        turned = turned | ((pairs.outcome == TIE) & (pairs.left > pairs.right))
+        turned |= (pairs.outcome == TIE) & (pairs.left > pairs.right)
+    kind = np.array([TIED, WON_LEFT, WON_RIGHT if sides else WON_LEFT], np.int8)[pairs.outcome]  # by outcome: 0, 1, −1
     winner, loser = np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right)
     # Sorting one packed integer per row is twenty times faster than sorting rows by their columns.
-    task_starts = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)
-    entry_bits, task_bits = _bits(vocabulary.n_entries), _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))
-    if _bits(len(vocabulary.annotators)) + entry_bits + task_bits + KIND_BITS > 63:
+    starts = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)
+    place = np.arange(vocabulary.n_entries, dtype=np.int32) - starts  # within its task, to save bits
+    entry_bits, place_bits = _bits(vocabulary.n_entries), _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))
+    if _bits(len(vocabulary.annotators)) + entry_bits + place_bits + KIND_BITS > 63:
         raise JudgmentError("too many annotators and items for one fit: fit tasks, or halves of the annotators, separately")
     keys = np.zeros(len(pairs), np.int64) if pooled else pairs.annotator.astype(np.int64)
-    for bits, codes in ((entry_bits, winner), (task_bits, loser - task_starts[loser]), (KIND_BITS, kind)):
+    for bits, codes in ((entry_bits, winner), (place_bits, place[loser]), (KIND_BITS, kind)):
         keys <<= bits
         keys |= codes
     keys, weight = _counted(keys, pairs.weight)
     if pairs.weight is not None:
         keys, weight = keys[weight > 0], weight[weight > 0]
-    kind, keys = (keys & ((1 << KIND_BITS) - 1)).astype(np.int8), keys >> KIND_BITS
-    offset, keys = (keys & ((1 << task_bits) - 1)).astype(np.int32), keys >> task_bits
-    winner, keys = (keys & ((1 << entry_bits) - 1)).astype(np.int32), keys >> entry_bits
-    return Votes(keys.astype(np.int32), winner, offset + task_starts[winner], kind, weight)
+    columns = []
+    for bits, of in ((KIND_BITS, np.int8), (place_bits, np.int32), (entry_bits, np.int32)):
+        columns.append((keys & ((1 << bits) - 1)).astype(of))
+        keys >>= bits
+    kind, offset, winner = columns
+    return Votes(keys.astype(np.int32), winner, offset + starts[winner], kind, weight)
 
 
 def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:

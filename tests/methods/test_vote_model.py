@@ -115,15 +115,15 @@ def test_the_fast_kernel_of_scores_alone_equals_the_general_one():
     table, scores = objective.votes, np.random.default_rng(2).normal(0, 3, N_ENTRIES)
     found = []
     for terms in ("plain", "any"):
-        slope, bends = np.zeros(N_ENTRIES), np.zeros((500, 1))
+        sums, bends = np.zeros((2, N_ENTRIES)), np.zeros((500, 1))
         if terms == "plain":
-            value = kernels.plain_terms(table.winner, table.loser, table.weight, scores, slope, bends)
+            value = kernels.plain_terms(table.winner, table.loser, table.weight, scores, sums, bends)
         else:
             nobody = np.array([[1.0], [0.0], [1.0], [0.0], [0.0]])
             everybody, none = np.zeros(500, np.int32), np.zeros(0, np.int64)
             columns = everybody, table.winner, table.loser, table.kind, table.weight
-            value = kernels.any_terms(*columns, scores, nobody, False, none, slope, np.zeros((0, 1)), bends)
-        found.append((value, slope, bends))
+            value = kernels.any_terms(*columns, scores, nobody, False, none, sums, np.zeros((2, 0, 1)), bends)
+        found.append((value, sums, bends))
     for fast, general in zip(*found, strict=True):
         np.testing.assert_allclose(fast, general, rtol=1e-12, atol=1e-12)
 
@@ -132,14 +132,14 @@ def test_the_fast_kernel_of_quality_equals_the_general_one():
     objective = model("logistic", ("quality",), rows=500)
     table, rng = objective.votes, np.random.default_rng(2)
     scores, eta = rng.normal(0, 3, N_ENTRIES), np.array([0.99, 0.5, 0.2, 0.8])
-    slope, own, bends = np.zeros(N_ENTRIES), np.zeros(N_RATERS), np.zeros((500, 3))
     columns = objective.rater, table.winner, table.loser
-    fast = kernels.quality_terms(*columns, table.weight, scores, eta, 1 - eta, slope, own, bends), slope, own, bends
-    slope, own, bends = np.zeros(N_ENTRIES), np.zeros((1, N_RATERS)), np.zeros((500, 3))
+    fast = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
+    value = kernels.quality_terms(*columns, table.weight, scores, eta, 1 - eta, *fast)
     raters = np.array([eta, 1 - eta, np.ones(4), np.zeros(4), np.zeros(4)])
     quality = np.array([PARAMETERS["quality"]])
-    value = kernels.any_terms(*columns, table.kind, table.weight, scores, raters, False, quality, slope, own, bends)
-    for one, other in zip(fast, (value, slope, own[0], bends), strict=True):
+    general = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
+    expected = kernels.any_terms(*columns, table.kind, table.weight, scores, raters, False, quality, *general)
+    for one, other in zip((value, *fast), (expected, *general), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 

@@ -29,9 +29,9 @@ def choose_prior(model_with: Callable[[float], VoteModel], start: Floats) -> tup
     def tried(number: int, near: Floats) -> tuple[float, Floats]:
         model = model_with(STRENGTHS[number])
         x = minimise(model, near, max_iter=30, tol=0.05, what="prior").x
-        gap = np.abs(x[model.votes.winner] - x[model.votes.loser])
-        ran_off = number < FIRST and len(gap) and np.median(gap) > RUN_OFF
-        return -np.inf if ran_off else float(model.left_out(x) @ model.votes.weight), x
+        if number < FIRST and _ran_off(model, x):
+            return -np.inf, x
+        return float(model.left_out(x) @ model.votes.weight), x
 
     chosen, (best, x) = FIRST, tried(FIRST, start)
     for step in (1, -1):
@@ -43,3 +43,8 @@ def choose_prior(model_with: Callable[[float], VoteModel], start: Floats) -> tup
         if chosen != FIRST:
             break
     return STRENGTHS[chosen], x
+
+
+def _ran_off(model: VoteModel, x: Floats) -> bool:
+    gap = np.abs(x[model.votes.winner] - x[model.votes.loser])
+    return bool(len(gap) and np.median(gap) > RUN_OFF)

@@ -165,13 +165,12 @@ def _one_sided_annotators(judgments: Judgments) -> list[tuple[int, str]]:
     # Among n annotators who toss a coin, one in sixteen such studies has anybody answer this often the same way.
     too_often = 5 + np.log2(max(n, 1))
     pairs, grades = judgments.pairs, judgments.grades
-    votes = np.bincount(pairs.annotator, minlength=n)
+    answers = np.bincount(pairs.annotator.astype(np.intp) * 3 + pairs.outcome + 1, minlength=3 * n).reshape(n, 3)
+    votes = answers.sum(axis=1)
     told = []
     for outcome, habit in ((LEFT, "always left"), (RIGHT, "always right"), (TIE, "always tie")):
-        same = np.bincount(pairs.annotator[pairs.outcome == outcome], minlength=n)
-        told += [
-            (int(code), f"{habit}, {votes[code]:,} votes") for code in np.flatnonzero((votes == same) & (votes >= too_often))
-        ]
+        same = (answers[:, outcome + 1] == votes) & (votes >= too_often)
+        told += [(int(code), f"{habit}, {votes[code]:,} votes") for code in np.flatnonzero(same)]
     if len(grades):
         lowest, highest = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(lowest, grades.annotator, grades.grade)

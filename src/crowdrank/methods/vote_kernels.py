@@ -26,6 +26,10 @@ from crowdrank.convert import TIED, WON_RIGHT
 N_PARAMETERS = 5
 T = 3  # the number of the ties' parameter
 TINY = 1e-300
+FAR = 40.0  # log-odds; beyond, e⁻ᵈ is lost in rounding beside 1
+FURTHEST = 700.0  # e⁷⁰⁰ is still a number
+FACTORS = 16  # the logarithm of a product of so many chances is one logarithm instead of many
+SAFE_FACTOR = 1e-18  # the product of so many of these is still a number
 LARGEST_LEVERAGE = 0.9  # beyond it, one Newton step is no guide to a fit without the vote
 
 
@@ -130,11 +134,12 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
 
 
 @nb.njit(cache=True, nogil=True)
-def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active, score_slope, rater_slope, bends):
-    """Adds each vote's gradient to `score_slope` and `rater_slope`, writes its Hessian to `bends`; returns minus the log-likelihood.
+def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active, score_sums, rater_sums, bends):
+    """Adds each vote's gradient and own second derivatives to the sums, writes its Hessian to `bends`; returns minus the log-likelihood.
 
-    `raters` holds η, 1 − η, a, τ, b of each rater; `active` the numbers of the rater's parameters that are free, whose gradients
-    are the rows of `rater_slope`. A row of `bends` is the upper triangle of the Hessian by d and the active parameters.
+    `raters` holds η, 1 − η, a, τ, b of each rater; `active` the numbers of the rater's parameters that are free. Of `score_sums` and
+    `rater_sums`, [0] is the gradient and [1] the diagonal of the Hessian; the rows of the raters' are the active parameters. A row
+    of `bends` is the upper triangle of the Hessian by d and the active parameters.
     """
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
@@ -155,12 +160,15 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
             if not tied:
                 term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
         value += weight[r] * term
-        score_slope[winner[r]] += weight[r] * first[0]
-        score_slope[loser[r]] -= weight[r] * first[0]
+        score_sums[0, winner[r]] += weight[r] * first[0]
+        score_sums[0, loser[r]] -= weight[r] * first[0]
+        score_sums[1, winner[r]] += weight[r] * second[0, 0]
+        score_sums[1, loser[r]] += weight[r] * second[0, 0]
         at = 0
         for i in range(len(places)):
             if i > 0:
-                rater_slope[i - 1, k] += weight[r] * first[places[i]]
+                rater_sums[0, i - 1, k] += weight[r] * first[places[i]]
+                rater_sums[1, i - 1, k] += weight[r] * second[places[i], places[i]]
             for j in range(i, len(places)):
                 bends[r, at] = weight[r] * second[places[i], places[j]]
                 at += 1
@@ -168,79 +176,125 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
 
 
 @nb.njit(cache=True, nogil=True)
-def plain_terms(winner, loser, weight, score, score_slope, bends):
+def plain_terms(winner, loser, weight, score, score_sums, bends):
     """`any_terms` where there is nothing but scores: the logistic link, no ties, quality 1."""
     value, product, factors = 0.0, 1.0, 0
     for r in range(len(winner)):
         gap = score[winner[r]] - score[loser[r]]
-        decay = math.exp(-abs(gap))
-        wrong = decay / (1 + decay) if gap > 0 else 1 / (1 + decay)  # probability of the other outcome
-        if weight[r] == 1.0:  # the logarithm of a product of 64 factors, each below 2, is one logarithm instead of 64
-            product *= 1 + decay
+        near = max(gap, -FAR)  # beyond, the logarithm is the gap itself to the last digit
+        odds = math.exp(-near)  # of the other outcome
+        right = 1 / (1 + odds)
+        value += weight[r] * (near - gap)
+        if weight[r] == 1.0:
+            product *= right
             factors += 1
-            if factors == 64:
-                value += math.log(product)
+            if factors == FACTORS:
+                value -= math.log(product)
                 product, factors = 1.0, 0
         else:
-            value += weight[r] * math.log1p(decay)
-        value += weight[r] * max(-gap, 0.0)
-        score_slope[winner[r]] -= weight[r] * wrong
-        score_slope[loser[r]] += weight[r] * wrong
-        bends[r, 0] = weight[r] * wrong * (1 - wrong)
-    return value + math.log(product)
+            value += weight[r] * math.log1p(odds)
+        pull = weight[r] * odds * right
+        bend = pull * right
+        score_sums[0, winner[r]] -= pull
+        score_sums[0, loser[r]] += pull
+        score_sums[1, winner[r]] += bend
+        score_sums[1, loser[r]] += bend
+        bends[r, 0] = bend
+    return value - math.log(product)
 
 
 @nb.njit(cache=True, nogil=True)
-def quality_terms(rater, winner, loser, weight, score, right, wrong, score_slope, quality_slope, bends):
+def quality_terms(rater, winner, loser, weight, score, right, wrong, score_sums, rater_sums, bends):
     """`any_terms` with scores and qualities: the logistic link, no ties."""
-    value = 0.0
+    value, product, factors = 0.0, 1.0, 0
     for r in range(len(winner)):
-        eta, not_eta = right[rater[r]], wrong[rater[r]]
-        gap = score[winner[r]] - score[loser[r]]
-        decay = math.exp(-abs(gap))
-        both = 1 + decay
-        toward = (1 - decay) / both if gap > 0 else (decay - 1) / both  # σ(d) − σ(−d)
-        p = max((eta + not_eta * decay) / both if gap > 0 else (eta * decay + not_eta) / both, TINY)
-        spread = decay / (both * both)  # σ(d) σ(−d)
-        by_gap = (eta - not_eta) * spread / p  # of log p
-        by_logit = toward * eta * not_eta / p
-        value -= weight[r] * math.log(p)
-        score_slope[winner[r]] -= weight[r] * by_gap
-        score_slope[loser[r]] += weight[r] * by_gap
-        quality_slope[rater[r]] -= weight[r] * by_logit
-        bends[r, 0] = weight[r] * by_gap * (by_gap + toward)
-        bends[r, 1] = weight[r] * (by_gap * by_logit - 2 * spread * eta * not_eta / p)
-        bends[r, 2] = weight[r] * by_logit * (by_logit + eta - not_eta)
-    return value
+        k = rater[r]
+        eta, not_eta = right[k], wrong[k]
+        gap = min(max(score[winner[r]] - score[loser[r]], -FURTHEST), FURTHEST)
+        odds = math.exp(-gap)
+        sigma = 1 / (1 + odds)
+        p = max((eta + not_eta * odds) * sigma, TINY)
+        toward = (1 - odds) * sigma  # σ(d) − σ(−d)
+        spread = odds * sigma * sigma  # σ(d) σ(−d)
+        inverse = 1 / p
+        by_gap = (eta - not_eta) * spread * inverse  # of log p
+        by_logit = toward * eta * not_eta * inverse
+        if weight[r] == 1.0 and p > SAFE_FACTOR:
+            product *= p
+            factors += 1
+            if factors == FACTORS:
+                value -= math.log(product)
+                product, factors = 1.0, 0
+        else:
+            value -= weight[r] * math.log(p)
+        own, of_quality = weight[r] * by_gap * (by_gap + toward), weight[r] * by_logit * (by_logit + eta - not_eta)
+        score_sums[0, winner[r]] -= weight[r] * by_gap
+        score_sums[0, loser[r]] += weight[r] * by_gap
+        score_sums[1, winner[r]] += own
+        score_sums[1, loser[r]] += own
+        rater_sums[0, 0, k] -= weight[r] * by_logit
+        rater_sums[1, 0, k] += of_quality
+        bends[r, 0] = own
+        bends[r, 1] = weight[r] * (by_gap * by_logit - 2 * spread * eta * not_eta * inverse)
+        bends[r, 2] = of_quality
+    return value - math.log(product)
 
 
 @nb.njit(cache=True, nogil=True)
-def curvature(rater, winner, loser, bends, score, raters, score_total, rater_total):
+def any_curvature(rater, winner, loser, bends, score, raters, score_total, rater_total):
     """Adds the product of the Hessian of the votes with a vector, given as its scores and its rows of raters' parameters."""
     n_free = len(raters)
     local = np.zeros(n_free + 1)
     for r in range(len(winner)):
-        gap = score[winner[r]] - score[loser[r]]
-        if n_free == 0:
-            pull = bends[r, 0] * gap
-        else:
-            k = rater[r]
-            local[0] = gap
-            for i in range(n_free):
-                local[i + 1] = raters[i, k]
-            pull = 0.0
-            at = n_free + 1
-            for j in range(n_free + 1):
-                pull += bends[r, j] * local[j]
-            for i in range(1, n_free + 1):
-                rater_total[i - 1, k] += bends[r, i] * gap + bends[r, at] * local[i]
+        k = rater[r]
+        local[0] = score[winner[r]] - score[loser[r]]
+        for i in range(n_free):
+            local[i + 1] = raters[i, k]
+        pull = 0.0
+        for j in range(n_free + 1):
+            pull += bends[r, j] * local[j]
+        at = n_free + 1
+        for i in range(1, n_free + 1):
+            rater_total[i - 1, k] += bends[r, i] * local[0] + bends[r, at] * local[i]
+            at += 1
+            for j in range(i + 1, n_free + 1):
+                rater_total[i - 1, k] += bends[r, at] * local[j]
+                rater_total[j - 1, k] += bends[r, at] * local[i]
                 at += 1
-                for j in range(i + 1, n_free + 1):
-                    rater_total[i - 1, k] += bends[r, at] * local[j]
-                    rater_total[j - 1, k] += bends[r, at] * local[i]
-                    at += 1
         score_total[winner[r]] += pull
         score_total[loser[r]] -= pull
+
+
+@nb.njit(cache=True, nogil=True)
+def plain_curvature(winner, loser, bends, score, score_total):
+    """`any_curvature` where there is nothing but scores. Rows come sorted by winner: its sum is kept until the next one comes."""
+    current, total = 0, 0.0
+    for r in range(len(winner)):
+        if winner[r] != current:
+            score_total[current] += total
+            current, total = winner[r], 0.0
+        pull = bends[r, 0] * (score[current] - score[loser[r]])
+        total += pull
+        score_total[loser[r]] -= pull
+    if len(winner):
+        score_total[current] += total
+
+
+@nb.njit(cache=True, nogil=True)
+def quality_curvature(rater, winner, loser, bends, score, quality, score_total, quality_total):
+    """`any_curvature` with scores and qualities. Rows come sorted by rater: their sum is kept until the next one comes."""
+    current, total = 0, 0.0
+    for r in range(len(winner)):
+        if rater[r] != current:
+            quality_total[current] += total
+            current, total = rater[r], 0.0
+        gap = score[winner[r]] - score[loser[r]]
+        pull = bends[r, 0] * gap + bends[r, 1] * quality[current]
+        total += bends[r, 1] * gap + bends[r, 2] * quality[current]
+        score_total[winner[r]] += pull
+        score_total[loser[r]] -= pull
+    if len(winner):
+        quality_total[current] += total
 
 
 @nb.njit(cache=True, nogil=True)
@@ -255,6 +309,13 @@ def virtual_terms(score, prior, normal, slope, bend):
         slope[i] = -prior * density * (1 / won - 1 / lost)
         bend[i] = prior * ((density / won) ** 2 + (density / lost) ** 2 - density_slope * (1 / won - 1 / lost))
     return value
+
+
+@nb.njit(cache=True, nogil=True)
+def seen(gap, eta, shift, normal):
+    """The chance that a rater of quality η sees and reports, or does not see and reports, that the gap is above 0."""
+    right = link(gap + shift, normal)[0]
+    return right if eta == 1 else eta * right + (1 - eta) * link(-gap + shift, normal)[0]
 
 
 @nb.njit(cache=True, nogil=True)
@@ -275,7 +336,7 @@ def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, 
         shift = -bias if kind[r] == WON_RIGHT else bias
         d = score[winner[r]] - score[loser[r]]
         p, p_slope, _ = link(a * d + shift - tau, normal)
-        m, m_slope, _ = link(-a * d + shift - tau, normal)
+        m, m_slope, _ = link(-a * d + shift - tau, normal) if eta < 1 else (0.0, 0.0, 0.0)
         chance = max(eta * p + (1 - eta) * m, TINY)
         slope = -a * (eta * p_slope - (1 - eta) * m_slope) / chance  # of the vote's own term, by d
         if not normal and raters[3, k] > 0:
@@ -288,6 +349,6 @@ def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, 
             eta = min(max(others, 0.01), 0.99)
         variance = 1 / diagonal[winner[r]] + 1 / diagonal[loser[r]]
         d += variance * slope / (1 - min(bend[r] * variance, LARGEST_LEVERAGE))
-        won = eta * link(a * d + shift - tau, normal)[0] + (1 - eta) * link(-a * d + shift - tau, normal)[0]
-        lost = eta * link(-a * d - shift - tau, normal)[0] + (1 - eta) * link(a * d - shift - tau, normal)[0]
+        won = seen(a * d, eta, shift - tau, normal)
+        lost = seen(-a * d, eta, -shift - tau, normal) if normal else 1 - won
         log_chance[r] = math.log(max(won, TINY) / max(won + lost, TINY))

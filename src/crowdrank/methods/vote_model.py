@@ -44,14 +44,16 @@ class VoteModel:
         self.n_entries, self.n_raters = n_entries, n_raters
         self.layout = Layout(score=n_entries, **dict.fromkeys(free, n_raters))
         self.bends = np.empty((len(votes), (len(free) + 1) * (len(free) + 2) // 2))
-        self.sum = RowSum(len(votes), self.layout.size)
+        self.sum_terms = RowSum(len(votes), 2 * self.layout.size)
+        self.sum_products = RowSum(len(votes), self.layout.size)
         self.pin = float(votes.weight.sum())  # how firmly the slopes' scale is held: as firmly as the votes hold anything
         self.plain = not self.normal and set(free) <= {"quality"}
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
         raters = self._raters(x)
-        gradient, values = self.sum(lambda r, total: self._terms(r, total, x[: self.n_entries], raters))
+        sums, values = self.sum_terms(lambda r, total: self._terms(r, total.reshape(2, -1), x[: self.n_entries], raters))
+        gradient, self.vote_bend = sums.reshape(2, -1)
         self.own_bend = np.zeros(self.layout.size)
         value = sum(values) + self._add_priors(x, raters, gradient)
         return value, gradient
@@ -73,24 +75,23 @@ class VoteModel:
     def _terms(self, r: slice, total: Floats, score: Floats, raters: Floats) -> float:
         v, rater, bends = self.votes, self.rater[r], self.bends[r]
         winner, loser, weight = v.winner[r], v.loser[r], v.weight[r]
-        score_slope, rater_slope = self._split(total)
+        score_sums, rater_sums = self._split(total)
         if self.plain and not self.free:
-            return float(kernels.plain_terms(winner, loser, weight, score, score_slope, bends))
+            return float(kernels.plain_terms(winner, loser, weight, score, score_sums, bends))
         if self.plain:
             right, wrong = raters[0], raters[1]
-            return float(
-                kernels.quality_terms(rater, winner, loser, weight, score, right, wrong, score_slope, rater_slope[0], bends)
-            )
+            return float(kernels.quality_terms(rater, winner, loser, weight, score, right, wrong, score_sums, rater_sums, bends))
         active = np.array([PARAMETERS[name] for name in self.free], dtype=np.int64)
         return float(
             kernels.any_terms(
-                rater, winner, loser, v.kind[r], weight, score, raters, self.normal, active, score_slope, rater_slope, bends
+                rater, winner, loser, v.kind[r], weight, score, raters, self.normal, active, score_sums, rater_sums, bends
             )
         )
 
     def _split(self, total: Floats) -> tuple[Floats, Floats]:
-        """A vector of all parameters as scores, and one row for each of the raters' free parameters."""
-        return total[: self.n_entries], total[self.n_entries :].reshape(len(self.free), self.n_raters)
+        """Vectors of all parameters as scores, and one row for each of the raters' free parameters."""
+        scores, raters = total[..., : self.n_entries], total[..., self.n_entries :]
+        return scores, raters.reshape(*total.shape[:-1], len(self.free), self.n_raters)
 
     def _add_priors(self, x: Floats, raters: Floats, gradient: Floats) -> float:
         theta, slope, bend = self.layout.unpack(x), self.layout.unpack(gradient), self.layout.unpack(self.own_bend)
@@ -117,18 +118,23 @@ class VoteModel:
 
     def curvature(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
-        score, raters = self._split(v)
-        votes = self.votes
-        product, _ = self.sum(
-            lambda r, total: kernels.curvature(
-                self.rater[r], votes.winner[r], votes.loser[r], self.bends[r], score, raters, *self._split(total)
-            )
-        )
+        product, _ = self.sum_products(lambda r, total: self._product(r, total, v))
         product += self.own_bend * v
         if "slope" in self.free:
             where = self.layout.slices["slope"]
             product[where] += self.pin * v[where].sum() / max(self.n_raters, 1)
         return product
+
+    def _product(self, r: slice, total: Floats, v: Floats) -> None:
+        rater, winner, loser, bends = self.rater[r], self.votes.winner[r], self.votes.loser[r], self.bends[r]
+        score, raters = self._split(v)
+        score_total, rater_total = self._split(total)
+        if self.plain and not self.free:
+            kernels.plain_curvature(winner, loser, bends, score, score_total)
+        elif self.plain:
+            kernels.quality_curvature(rater, winner, loser, bends, score, raters[0], score_total, rater_total[0])
+        else:
+            kernels.any_curvature(rater, winner, loser, bends, score, raters, score_total, rater_total)
 
     def left_out(self, x: Floats) -> Floats:
         """The log-probability of a decided vote of each row, about as the other votes predict it; 0 for ties."""
@@ -136,28 +142,22 @@ class VoteModel:
         v, log_chance = self.votes, np.empty(len(self.votes))
         count = sum_by(self.rater, np.where(v.kind == TIED, 0.0, v.weight), self.n_raters)
         pseudo = sum(self.priors.quality) - 2 if "quality" in self.free else -1.0
-        bend, diagonal = self.bends[:, 0] / v.weight, np.maximum(self.diagonal()[: self.n_entries], 1e-3)
-        score, raters, rater = x[: self.n_entries], self._raters(x), self.rater
-        kernels.left_out(
-            rater, v.winner, v.loser, v.kind, bend, score, raters, self.normal, diagonal, count, pseudo, log_chance
-        )  # fmt: skip
+        diagonal = np.maximum(self.diagonal()[: self.n_entries], 1e-3)
+        score, raters = x[: self.n_entries], self._raters(x)
+
+        def predict(r: slice, _: Floats) -> None:
+            rows = self.rater[r], v.winner[r], v.loser[r], v.kind[r], self.bends[r, 0] / v.weight[r]
+            kernels.left_out(*rows, score, raters, self.normal, diagonal, count, pseudo, log_chance[r])
+
+        RowSum(len(v), 0)(predict)
         return log_chance
 
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""
-        n, votes = self.n_entries, self.votes
-        diagonal = self.own_bend.copy()
-        diagonal[:n] += sum_by(votes.winner, self.bends[:, 0], n) + sum_by(votes.loser, self.bends[:, 0], n)
-        for name, at in zip(self.free, self._own_columns(), strict=True):
-            diagonal[self.layout.slices[name]] += sum_by(self.rater, self.bends[:, at], self.n_raters)
+        diagonal = self.vote_bend + self.own_bend
         if "slope" in self.free:
             diagonal[self.layout.slices["slope"]] += self.pin / max(self.n_raters, 1)
         return diagonal
-
-    def _own_columns(self) -> list[int]:
-        """Where each free parameter's own second derivative stands in a row of `bends`."""
-        size = len(self.free) + 1
-        return [i * size - i * (i - 1) // 2 for i in range(1, size)]
 
     def hessian(self) -> Floats:
         """The whole Hessian at the last evaluated point, for models small enough to hold it."""

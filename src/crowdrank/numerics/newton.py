@@ -73,12 +73,12 @@ def minimise(
             return Minimum(x, value, step, True)
         diagonal = np.maximum(np.abs(objective.diagonal()), SMALLEST_CURVATURE)
         direction = _newton_direction(product, gradient, diagonal)
-        settled = bool(np.max(np.abs(direction) * np.minimum(diagonal, 1.0)) <= tol)
-        direction = _shortened(direction, gradient)
-        length, x, value, gradient = _line_search(objective, x, direction, value, gradient)
-        # No way down is left but rounding: the gradient is as small as it can be measured.
-        if settled or length == 0.0:
-            return Minimum(x, value, step + 1, settled)
+        if np.max(np.abs(direction) * np.minimum(diagonal, 1.0)) <= tol:
+            # Too short a step to be seen in the value; it is taken without another look.
+            return Minimum(x + _shortened(direction, gradient), value, step + 1, True)
+        length, x, value, gradient = _line_search(objective, x, _shortened(direction, gradient), value, gradient)
+        if length == 0.0:  # no way down is left but rounding: the gradient is as small as it can be measured
+            return Minimum(x, value, step + 1, False)
     return Minimum(x, value, max_iter, False)
 
 
