@@ -172,12 +172,10 @@ def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: 
     keys, weight = _counted(keys, pairs.weight)
     if pairs.weight is not None:
         keys, weight = keys[weight > 0], weight[weight > 0]
-    columns = []
-    for bits, of in ((KIND_BITS, np.int8), (place_bits, np.int32), (entry_bits, np.int32)):
-        columns.append((keys & ((1 << bits) - 1)).astype(of))
-        keys >>= bits
-    kind, offset, winner = columns
-    return Votes(keys.astype(np.int32), winner, offset + starts[winner], kind, weight)
+    kind, keys = (keys & ((1 << KIND_BITS) - 1)).astype(np.int8), keys >> KIND_BITS
+    beside, keys = (keys & ((1 << place_bits) - 1)).astype(np.int32), keys >> place_bits
+    winner, keys = (keys & ((1 << entry_bits) - 1)).astype(np.int32), keys >> entry_bits
+    return Votes(keys.astype(np.int32), winner, beside + starts[winner], kind, weight)
 
 
 def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:

@@ -6,7 +6,8 @@ import pytest
 
 from crowdrank.convert import WON_LEFT, Votes
 from crowdrank.methods.vote_model import Priors, VoteModel
-from crowdrank.numerics.threads import MOST_CHUNKS, RowSum, chunks, n_threads
+from crowdrank.numerics.threads import MOST_CHUNKS, RowSum, chunks, n_threads, side_by_side
+from crowdrank.settings import SettingError
 
 ROWS = 1_300_000
 
@@ -61,3 +62,25 @@ def test_an_objective_has_the_same_bits_on_one_and_two_threads(monkeypatch):
         value, gradient = objective.evaluate(score)
         seen.add((value, gradient.tobytes(), objective.curvature(score).tobytes()))
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("wanted", ["two", "-1", "1.5"])
+def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, wanted):
+    monkeypatch.setenv("CROWDRANK_THREADS", wanted)
+    with pytest.raises(SettingError, match="CROWDRANK_THREADS"):
+        n_threads()
+
+
+def test_jobs_side_by_side_come_back_in_order_and_few_are_made_ahead(monkeypatch):
+    monkeypatch.setenv("CROWDRANK_THREADS", "2")
+    made, most_ahead = [], 0
+    for number, square in enumerate(side_by_side(lambda job: job**2, (made.append(job) or job for job in range(20)))):
+        assert square == number**2
+        most_ahead = max(most_ahead, len(made) - number)
+    assert len(made) == 20
+    assert most_ahead <= 3
+
+
+def test_what_goes_wrong_side_by_side_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        list(side_by_side(lambda job: 1 / job, [1, 0]))

@@ -19,6 +19,7 @@ from crowdrank.methods import Method, fit_method
 from crowdrank.methods import method as method_of
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.threads import side_by_side
 from crowdrank.settings import check, choice
 from crowdrank.study import Floats, Gold, Judgments, recode
 
@@ -102,15 +103,13 @@ def _rounds(settled: Method, consensus: Consensus, studies: Iterator[Judgments],
         np.empty((rounds, len(consensus.score))), np.empty((rounds, len(consensus.score))), np.empty((rounds, rows)), 0
     )
     stopped = 0
-    for number, study in enumerate(studies):
-        report("bootstrap", number, rounds)
-        fitted = fit_method(settled, study, gold)
+    for number, fitted in enumerate(side_by_side(lambda study: fit_method(settled, study, gold), studies)):
+        report("bootstrap", number + 1, rounds)
         shift = _shift(consensus, fitted.score) if consensus.component is not None else 0.0
         found.score[number] = fitted.score - shift
         found.rank[number] = np.where(fitted.rank > 0, fitted.rank, np.nan)
         found.quality[number] = _quality(consensus, fitted)
         stopped += not fitted.fit.converged
-    report("bootstrap", rounds, rounds)
     return replace(found, stopped=stopped)
 
 

@@ -8,15 +8,20 @@ buffer, and the buffers are added up in order.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from crowdrank.settings import SettingError
 from crowdrank.study import Floats
+
+Job = TypeVar("Job")
+Done = TypeVar("Done")
 
 ROWS_PER_CHUNK = 1 << 16
 MOST_CHUNKS = 8
@@ -24,7 +29,10 @@ MOST_CHUNKS = 8
 
 def n_threads() -> int:
     """Threads to use: CROWDRANK_THREADS where it is set, else one per core."""
-    return int(os.environ.get("CROWDRANK_THREADS", 0)) or os.cpu_count() or 1
+    wanted = os.environ.get("CROWDRANK_THREADS", "0")
+    if not wanted.isdecimal():
+        raise SettingError(f"CROWDRANK_THREADS is {wanted!r}; it must be a whole number, 0 for one thread per core")
+    return int(wanted) or os.cpu_count() or 1
 
 
 @cache
@@ -37,6 +45,18 @@ def chunks(n_rows: int) -> list[slice]:
     count = min(max(n_rows // ROWS_PER_CHUNK, 1), MOST_CHUNKS)
     edges = np.linspace(0, n_rows, count + 1).astype(int).tolist()
     return [slice(start, end) for start, end in pairwise(edges)]
+
+
+def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
+    """What the work makes of each job, in their order; as many at once as there are threads, and no more held in memory."""
+    with ThreadPoolExecutor(n_threads()) as pool:  # one of its own: work that waits for the kernels' pool must not fill it
+        waiting: deque[Future[Done]] = deque()
+        for job in jobs:
+            waiting.append(pool.submit(work, job))
+            if len(waiting) > n_threads():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 class RowSum:
