@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import crowdrank as cr
 from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, as_pairs, as_rankings, unshown_order, votes
 from crowdrank.study import LEFT, RIGHT, JudgmentError, Pairs, Vocabulary, ids
 
@@ -229,6 +230,18 @@ def test_too_many_pairs_are_refused_before_they_are_made(build):
     long = build.with_long_grades(40_000)  # 800 million pairs
     with pytest.raises(JudgmentError, match="799,980,000 pairs"):
         as_pairs(long)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_votes_on_more_items_than_stay_in_the_cache_are_counted_as_they_are(pooled, tasks):
+    study = cr.simulate.pairs(items=9000, tasks=tasks, annotators=3, votes=60_000, votes_per_pair=3, seed=0).judgments
+    pairs = study.pairs
+    winner, loser = np.where(pairs.outcome > 0, [pairs.left, pairs.right], [pairs.right, pairs.left])
+    expected = Counter(zip(np.where(pooled, 0, pairs.annotator).tolist(), winner.tolist(), loser.tolist(), strict=True))
+    table = votes(pairs, study.vocabulary, pooled=pooled)
+    rows = zip(table.annotator.tolist(), table.winner.tolist(), table.loser.tolist(), strict=True)
+    assert dict(zip(rows, table.weight.tolist(), strict=True)) == expected
 
 
 def test_codes_that_do_not_fit_are_refused():

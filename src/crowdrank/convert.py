@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
 KIND_BITS = 2
+NEAR_BITS = (
+    12  # the scores of so many (2¹²) entries, and what is summed for them, stay in the cache while their votes are counted
+)
 MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more is a mistake or needs a method that does not look at pairs
 
 
@@ -159,23 +162,46 @@ def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: 
         turned |= (pairs.outcome == TIE) & (pairs.left > pairs.right)
     kind = np.array([TIED, WON_LEFT, WON_RIGHT if sides else WON_LEFT], np.int8)[pairs.outcome]  # by outcome: 0, 1, −1
     winner, loser = np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right)
-    # Sorting one packed integer per row is twenty times faster than sorting rows by their columns.
     starts = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)
-    place = np.arange(vocabulary.n_entries, dtype=np.int32) - starts  # within its task, to save bits
-    entry_bits, place_bits = _bits(vocabulary.n_entries), _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))
-    if _bits(len(vocabulary.annotators)) + entry_bits + place_bits + KIND_BITS > 63:
+    beside = (np.arange(vocabulary.n_entries, dtype=np.int32) - starts)[loser]  # its place within the task, to save bits
+    whole = {"winner": _bits(vocabulary.n_entries), "beside": _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))}
+    near = min(whole["beside"], NEAR_BITS)
+    fields = [  # the most significant first: what is looked up for votes that follow each other is near each other in memory
+        (winner >> near, whole["winner"] - near),
+        (beside >> near, whole["beside"] - near),
+        (pairs.annotator, 0 if pooled else _bits(len(vocabulary.annotators))),
+        (winner & ((1 << near) - 1), near),
+        (beside & ((1 << near) - 1), near),
+        (kind, KIND_BITS),
+    ]
+    if sum(bits for _, bits in fields) > 63:
         raise JudgmentError("too many annotators and items for one fit: fit tasks, or halves of the annotators, separately")
-    keys = np.zeros(len(pairs), np.int64) if pooled else pairs.annotator.astype(np.int64)
-    for bits, codes in ((entry_bits, winner), (place_bits, place[loser]), (KIND_BITS, kind)):
-        keys <<= bits
-        keys |= codes
-    keys, weight = _counted(keys, pairs.weight)
+    keys, weight = _counted(_packed(fields), pairs.weight)
     if pairs.weight is not None:
         keys, weight = keys[weight > 0], weight[weight > 0]
-    kind, keys = (keys & ((1 << KIND_BITS) - 1)).astype(np.int8), keys >> KIND_BITS
-    beside, keys = (keys & ((1 << place_bits) - 1)).astype(np.int32), keys >> place_bits
-    winner, keys = (keys & ((1 << entry_bits) - 1)).astype(np.int32), keys >> entry_bits
-    return Votes(keys.astype(np.int32), winner, beside + starts[winner], kind, weight)
+    winner_far, beside_far, annotator, winner, beside, sort = _unpacked(keys, [bits for _, bits in fields])
+    winner |= winner_far << near
+    beside |= beside_far << near
+    return Votes(annotator, winner, beside + starts[winner], sort.astype(np.int8), weight)
+
+
+def _packed(fields: list[tuple[NDArray[Any], int]]) -> NDArray[np.int64]:
+    """One whole number per row, the first column in its highest bits: sorting it is twenty times faster than sorting rows."""
+    keys = np.zeros(len(fields[0][0]), np.int64)
+    for codes, bits in fields:
+        if bits > 0:
+            keys <<= bits
+            keys |= codes
+    return keys
+
+
+def _unpacked(keys: NDArray[np.int64], widths: list[int]) -> list[Codes]:
+    """The columns again; zeros for those that have no bits."""
+    columns, below = [], 0
+    for bits in reversed(widths):
+        columns.append(((keys >> below) & ((1 << bits) - 1)).astype(np.int32) if bits else np.zeros(len(keys), np.int32))
+        below += bits
+    return columns[::-1]
 
 
 def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:
