@@ -13,6 +13,7 @@ _HOME = {
     "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
     "CrowdBT": "methods.crowd_bt",
+    "DawidSkene": "methods.dawid_skene",
     "EMElo": "methods.em_elo",
     "Elo": "methods.elo",
     "Evaluation": "evaluation.evaluate",
@@ -24,10 +25,12 @@ _HOME = {
     "METHODS": "methods",
     "Thurstone": "methods.thurstone",
     "MajorityBradleyTerry": "methods.majority_bradley_terry",
+    "MajorityVote": "methods.majority_vote",
     "VarianceBT": "methods.variance_bt",
     "MPM": "methods.mpm",
     "CrowdThurstone": "methods.crowd_thurstone",
     "Mean": "methods.mean",
+    "Rasch": "methods.rasch",
     "SVP": "methods.svp",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
@@ -70,12 +73,15 @@ if TYPE_CHECKING:
     from crowdrank.methods.condorcet import Condorcet as Condorcet
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
+    from crowdrank.methods.dawid_skene import DawidSkene as DawidSkene
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
+    from crowdrank.methods.majority_vote import MajorityVote as MajorityVote
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
     from crowdrank.methods.trueskill import TrueSkill as TrueSkill

@@ -42,6 +42,8 @@ class Consensus:
     rank_high: NDArray[np.int32] | None = None
     gap_error: Floats | None = None  # standard error of the gap to the next entry of the task's ranking
     difficulty: Floats | None = None
+    grade_values: Floats | None = None  # the true grades that the method reckons with, ascending
+    grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where the method has nothing to go by
     component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the method chose of those left to it

@@ -15,10 +15,48 @@ from numpy.typing import NDArray
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
 KIND_BITS = 2
-NEAR_BITS = (
-    12  # the scores of so many (2¹²) entries, and what is summed for them, stay in the cache while their votes are counted
-)
+NEAR_BITS = 12  # the scores of 2¹² entries, and what is summed for them, stay in the cache while their votes are counted
+MOST_LEVELS = 32  # of grades; finer ones are taken together by methods that learn something for each grade
 MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more is a mistake or needs a method that does not look at pairs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The grades of a study as steps of one scale: row r has the step `code[r]`, which stands for the grade `value[code[r]]`."""
+
+    value: Floats  # ascending
+    code: Codes
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+def grade_levels(grades: Grades) -> Levels:
+    """The distinct grades, whatever numbers they are. More than MOST_LEVELS are cut into so many about equally frequent
+    steps, each standing for the mean of its grades.
+    """
+    value, code = _distinct(grades.grade)
+    if len(value) <= MOST_LEVELS:
+        return Levels(value, code)
+    count = np.bincount(code)
+    middle = np.cumsum(count) - count / 2
+    _, step = np.unique((middle * MOST_LEVELS / len(code)).astype(np.int64), return_inverse=True)
+    mean = np.bincount(step, value * count) / np.bincount(step, count)
+    told = f"{len(value):,} different grades taken together into {len(mean)} steps (mean, gda and rankings keep them apart)"
+    return Levels(mean, step.astype(np.int32)[code], (told,))
+
+
+def _distinct(grade: Floats) -> tuple[Floats, Codes]:
+    """The different values, ascending, and which of them each is."""
+    least = grade.min(initial=0.0)
+    if grade.max(initial=0.0) - least < 1000:
+        whole = (grade - least).astype(np.int64)
+        if bool(np.all(whole + least == grade)):  # whole steps, as most scales have: no need to sort
+            there = np.flatnonzero(np.bincount(whole))
+            return there + least, np.searchsorted(there, np.arange(whole.max(initial=-1) + 1)).astype(np.int32)[whole]
+    value, code = np.unique(grade, return_inverse=True)
+    return value, code.astype(np.int32)
 
 
 def as_rankings(judgments: Judgments) -> Rankings:

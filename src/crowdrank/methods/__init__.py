@@ -13,12 +13,15 @@ from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
+from crowdrank.methods.dawid_skene import DawidSkene
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
+from crowdrank.methods.majority_vote import MajorityVote
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.rasch import Rasch
 from crowdrank.methods.svp import SVP
 from crowdrank.methods.thurstone import Thurstone
 from crowdrank.methods.trueskill import TrueSkill
@@ -39,6 +42,9 @@ class Method(Protocol):
 
 METHODS: dict[str, type[Method]] = {
     "mean": Mean,
+    "majority-vote": MajorityVote,
+    "dawid-skene": DawidSkene,
+    "rasch": Rasch,
     "borda": Borda,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,
