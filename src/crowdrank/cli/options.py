@@ -13,7 +13,9 @@ import typer
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILES", help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst.", show_default=False
+        metavar="FILES",
+        help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst; TREC runs; LETOR's files of ranks.",
+        show_default=False,
     ),
 ]
 Columns = Annotated[
@@ -21,7 +23,15 @@ Columns = Annotated[
     typer.Option("--column", metavar="ROLE=NAME", help="A column by another name: annotator=user. May be repeated."),
 ]
 # A flag takes no value: nothing stands behind its name in the help.
-TopK = Annotated[bool, typer.Option("--top-k", metavar="", help="Items that a ranking leaves out stand below all it lists.")]
+TopK = Annotated[
+    bool | None,
+    typer.Option(
+        "--top-k/--no-top-k",
+        metavar="",
+        help="Items that a ranking leaves out stand below all it lists; so they do in TREC runs, unless told.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print for machines.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result to this file.", show_default=False)]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Fixes everything random.")]
@@ -92,7 +102,7 @@ def listed(texts: Sequence[str] | None) -> list[str] | None:
 
 def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path] = ()) -> None:
     """Refuse, before the work, what could not be written after it."""
-    from crowdrank.formats.table import kind_of
+    from crowdrank.formats.files import kind_of
     from crowdrank.settings import SettingError
 
     wanted = [path for path in outputs if path is not None]

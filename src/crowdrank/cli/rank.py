@@ -53,7 +53,7 @@ def rank(
         typer.Option(metavar="FILE", help="Write how surely neighbours of the ranking are told apart.", show_default=False),
     ] = None,
     column: options.Columns = None,
-    top_k: options.TopK = False,
+    top_k: options.TopK = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
