@@ -29,6 +29,7 @@ _HOME = {
     "CrowdThurstone": "methods.crowd_thurstone",
     "Mean": "methods.mean",
     "SVP": "methods.svp",
+    "RRF": "methods.rrf",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.rrf import RRF as RRF
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
     from crowdrank.methods.trueskill import TrueSkill as TrueSkill

@@ -51,6 +51,16 @@ def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:
     )
 
 
+def middle_places(lists: Rankings) -> Floats:
+    """The place of each row in its list, 1 for the first; tied rows share the middle of their places."""
+    rows = np.arange(len(lists))
+    first = np.r_[True, (lists.row_list[1:] != lists.row_list[:-1]) | (lists.position[1:] != lists.position[:-1])][: len(rows)]
+    starts = np.flatnonzero(first)
+    ends = np.r_[starts[1:], len(rows)]
+    middle = np.repeat((starts + ends - 1) / 2, ends - starts)
+    return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
+
+
 def as_pairs(judgments: Judgments) -> Pairs:
     """Every preference the study holds, as pairs: its own, and those between the items of each list or set of grades."""
     lists = as_rankings(judgments)

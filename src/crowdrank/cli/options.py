@@ -77,15 +77,28 @@ def _value(name: str, text: str, declared: Any) -> Any:
             return float(text)
         if declared is int:
             return int(text)
+        if get_args(declared)[-1:] == (...,):
+            return tuple(_weight(part) for part in text.split(","))
         if get_origin(declared) is tuple:
             parts = text.strip("()").split(",")
             if len(parts) != len(get_args(declared)):
                 raise ValueError
             return tuple(float(part) for part in parts)
     except (KeyError, ValueError):
-        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(declared, "numbers with commas, like 2,1")
+        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(declared, _wanted_tuple(declared))
         raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
     return text
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, colon, weight = text.rpartition(":")
+    if not colon:
+        raise ValueError
+    return name.strip(), float(weight)
+
+
+def _wanted_tuple(declared: Any) -> str:
+    return "names with numbers, like bm25:2,dense:0.5" if get_args(declared)[-1:] == (...,) else "numbers with commas, like 2,1"
 
 
 def as_text(value: Any) -> str:

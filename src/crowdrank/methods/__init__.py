@@ -19,6 +19,7 @@ from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.rrf import RRF
 from crowdrank.methods.svp import SVP
 from crowdrank.methods.thurstone import Thurstone
 from crowdrank.methods.trueskill import TrueSkill
@@ -40,6 +41,7 @@ class Method(Protocol):
 METHODS: dict[str, type[Method]] = {
     "mean": Mean,
     "borda": Borda,
+    "rrf": RRF,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,
     "majority-bradley-terry": MajorityBradleyTerry,
