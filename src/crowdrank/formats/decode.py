@@ -37,12 +37,16 @@ def spaced_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
     elif isinstance(table, Gold) and kind != ".run":
         frame = _qrels(table, path)
     else:
-        raise JudgmentError(f"{path}: TREC has runs of rankings and qrels of gold, nothing for this; name the file .csv or .parquet")
+        raise JudgmentError(
+            f"{path}: TREC has runs of rankings and qrels of gold, nothing for this; name the file .csv or .parquet"
+        )
     for name in ("task", "item"):
         blank = frame[name].str.contains(r"\s")
         if blank.any():
             bad = shorten(frame[name].filter(blank)[0])
-            raise JudgmentError(f"{path}: {name} {bad!r} has a blank in it, which separates columns there; name the file .csv or .parquet")
+            raise JudgmentError(
+                f"{path}: {name} {bad!r} has a blank in it, which separates columns there; name the file .csv or .parquet"
+            )
     return frame
 
 

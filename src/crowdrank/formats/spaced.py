@@ -27,7 +27,11 @@ from crowdrank.study import JudgmentError
 FIRST_LINE = 100_000  # bytes that tell the kind
 RUN = ("task", "Q0", "item", "rank", "score", "annotator")
 QRELS = ("task", "iteration", "item", "grade")
-LINES = {"run": "task Q0 item rank score tag", "qrels": "task 0 item grade", "letor": "grade qid:task 1:rank 2:rank … #docid = item"}
+LINES = {
+    "run": "task Q0 item rank score tag",
+    "qrels": "task 0 item grade",
+    "letor": "grade qid:task 1:rank 2:rank … #docid = item",
+}
 NEITHER = f"is neither a TREC run ({LINES['run']}), nor qrels ({LINES['qrels']}), nor a LETOR file; name a table .csv or .tsv"
 NOT_LISTED = "NULL"
 
@@ -119,7 +123,9 @@ def _letor_ranks(path: Path, parts: pl.DataFrame) -> Source:
     cells = cells.filter(pl.col("rank").is_null() | (pl.col("rank") != NOT_LISTED))
     ranks = _source(path, cells, ["task", "annotator", "item", "rank"])
     wrong = ~cells["rank"].fill_null("").str.contains(r"^0*[1-9]\d*$")
-    ranks.refuse(wrong, lambda row: f"{shorten(cells['cells'][row])!r} is not the number of a list and a rank, like 3:17 or 3:NULL")
+    ranks.refuse(
+        wrong, lambda row: f"{shorten(cells['cells'][row])!r} is not the number of a list and a rank, like 3:17 or 3:NULL"
+    )
     return ranks
 
 
@@ -170,7 +176,7 @@ def _refuse_widths(path: Path, data: bytes, width: int, kind: str) -> None:
     """Name the lines that have more or fewer columns."""
     found = [(number, len(line.split(b" "))) for number, line in enumerate(data.split(b"\n"), 1) if line]
     wrong = [(number, count) for number, count in found if count != width]
-    told = [f"{path}:{number}: {count} columns where {kind} have {width}: {LINES[kind]}" for number, count in wrong[:ROWS_SHOWN]]
+    told = [f"{path}:{number}: {count} columns where a line has {width}: {LINES[kind]}" for number, count in wrong[:ROWS_SHOWN]]
     if len(wrong) > ROWS_SHOWN:
         told.append(f"… and {len(wrong) - ROWS_SHOWN:,} more rows like these")
     if told:
