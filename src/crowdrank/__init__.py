@@ -38,6 +38,7 @@ _HOME = {
     "fit": "methods",
     "gold": "formats",
     "judgments": "formats",
+    "labels": "grading",
     "neighbours": "evaluation.neighbours",
     "read": "formats",
     "read_gold": "formats",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from crowdrank.formats import read_gold as read_gold
     from crowdrank.formats import read_ranking as read_ranking
     from crowdrank.formats import write as write
+    from crowdrank.grading import labels as labels
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import fit as fit
     from crowdrank.methods.borda import Borda as Borda

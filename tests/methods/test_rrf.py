@@ -40,7 +40,7 @@ def test_bad_weights(weights, said):
 
 
 def test_a_weight_for_nobody():
-    with pytest.raises(cr.SettingError, match="no annotator 'bib' .did you mean 'bob'"):
+    with pytest.raises(cr.SettingError, match="no annotator 'bib' \\(did you mean 'bob'"):
         RRF(weights={"bib": 2}).fit(study("ab", "ba"))
 
 

@@ -75,7 +75,7 @@ def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
     """Write the ranking of a consensus, judgments of one kind, gold or a data frame; whole, or not at all.
 
     The name of the file says its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a consensus is written
-    as a run (.run, .txt), gold as qrels (.qrels, .txt).
+    as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
     """
     write_files({path: table})
 

@@ -13,6 +13,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.formats.columns import OF_PAIRS
 from crowdrank.formats.encode import TIE_WORDS
 from crowdrank.formats.source import shorten
+from crowdrank.grading import as_gold
 from crowdrank.study import LEFT, RIGHT, Codes, Gold, Ids, JudgmentError, Judgments, Vocabulary
 
 
@@ -31,8 +32,10 @@ def gold_table(gold: Gold) -> pl.DataFrame:
 
 
 def spaced_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
-    """A consensus as a TREC run, or gold as qrels: columns of which none may hold a blank."""
-    if isinstance(table, Consensus) and kind != ".qrels":
+    """A consensus as a TREC run, its labels or gold as qrels: columns of which none may hold a blank."""
+    if isinstance(table, Consensus) and kind == ".qrels":
+        frame = _qrels(as_gold(table), path)
+    elif isinstance(table, Consensus):
         frame = _run(table)
     elif isinstance(table, Gold) and kind != ".run":
         frame = _qrels(table, path)
