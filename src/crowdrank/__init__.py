@@ -32,6 +32,7 @@ _HOME = {
     "Mean": "methods.mean",
     "Rasch": "methods.rasch",
     "SVP": "methods.svp",
+    "RRF": "methods.rrf",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -40,6 +41,7 @@ _HOME = {
     "fit": "methods",
     "gold": "formats",
     "judgments": "formats",
+    "labels": "grading",
     "neighbours": "evaluation.neighbours",
     "read": "formats",
     "read_gold": "formats",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from crowdrank.formats import read_gold as read_gold
     from crowdrank.formats import read_ranking as read_ranking
     from crowdrank.formats import write as write
+    from crowdrank.grading import labels as labels
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import fit as fit
     from crowdrank.methods.borda import Borda as Borda
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
     from crowdrank.methods.rasch import Rasch as Rasch
+    from crowdrank.methods.rrf import RRF as RRF
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
     from crowdrank.methods.trueskill import TrueSkill as TrueSkill

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats, Frame, Vocabulary
+from crowdrank.study import Floats, Frame, Grades, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Consensus:
     component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the method chose of those left to it
+    grades: Grades | None = None  # those of the study, from which labels take their scale
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:

@@ -92,6 +92,16 @@ def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:
     )
 
 
+def middle_places(lists: Rankings) -> Floats:
+    """The place of each row in its list, 1 for the first; tied rows share the middle of their places."""
+    rows = np.arange(len(lists))
+    first = np.r_[True, (lists.row_list[1:] != lists.row_list[:-1]) | (lists.position[1:] != lists.position[:-1])][: len(rows)]
+    starts = np.flatnonzero(first)
+    ends = np.r_[starts[1:], len(rows)]
+    middle = np.repeat((starts + ends - 1) / 2, ends - starts)
+    return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
+
+
 def as_pairs(judgments: Judgments) -> Pairs:
     """Every preference the study holds, as pairs: its own, and those between the items of each list or set of grades."""
     lists = as_rankings(judgments)
@@ -100,6 +110,18 @@ def as_pairs(judgments: Judgments) -> Pairs:
     parts = [judgments.pairs, *_pairs_of_lists(lists, judgments.vocabulary)]
     columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__}
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
+
+
+def links(judgments: Judgments) -> Pairs:
+    """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
+    words, lists = judgments.vocabulary, as_rankings(judgments)
+    beside = np.flatnonzero(lists.row_list[1:] == lists.row_list[:-1])
+    # A list that puts the others below its own compares all entries of its task.
+    whole = np.isin(words.entry_task, lists.list_task[lists.unlisted_below])
+    next_to = np.flatnonzero(whole[:-1] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
+    left = np.concatenate([judgments.pairs.left, lists.entry[beside], next_to])
+    right = np.concatenate([judgments.pairs.right, lists.entry[beside + 1], next_to + np.int32(1)])
+    return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
 
 
 def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:

@@ -24,7 +24,7 @@ def compare(
     measure: options.Measures = None,
     out: options.Out = None,
     column: options.Columns = None,
-    top_k: options.TopK = False,
+    top_k: options.TopK = None,
     ignore_unjudged: options.Ignore = False,
     skip_empty: options.SkipEmpty = False,
     seed: options.Seed = 0,

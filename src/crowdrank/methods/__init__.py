@@ -22,6 +22,7 @@ from crowdrank.methods.majority_vote import MajorityVote
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
 from crowdrank.methods.rasch import Rasch
+from crowdrank.methods.rrf import RRF
 from crowdrank.methods.svp import SVP
 from crowdrank.methods.thurstone import Thurstone
 from crowdrank.methods.trueskill import TrueSkill
@@ -46,6 +47,7 @@ METHODS: dict[str, type[Method]] = {
     "dawid-skene": DawidSkene,
     "rasch": Rasch,
     "borda": Borda,
+    "rrf": RRF,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,
     "majority-bradley-terry": MajorityBradleyTerry,

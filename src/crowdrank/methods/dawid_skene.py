@@ -33,7 +33,6 @@ from typing import ClassVar
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import Levels, grade_levels
@@ -128,7 +127,7 @@ class Rows:
     n_levels: int
 
     def tables(self, chance: Floats, prior: float, ordinal: bool) -> tuple[Floats, Floats]:
-        """log C_a[g | t] of each cell and class; and everybody's table."""
+        """Log C_a[g | t] of each cell and class; and everybody's table."""
         n_classes = chance.shape[1]
         counts = np.empty((len(self.cell_level), n_classes))
 

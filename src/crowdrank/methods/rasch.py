@@ -83,7 +83,9 @@ class Rasch:
         judged = np.bincount(model.entry, minlength=words.n_entries) > 0
         score = np.where(judged, theta.relevance, np.nan)
         columns = annotator_columns(judgments, *agreement(judgments, score))
-        columns["severity"] = (model.own(theta.thresholds) - theta.crowd).mean(axis=1) if len(levels) > 1 else np.zeros(model.n_annotators)
+        columns["severity"] = (
+            (model.own(theta.thresholds) - theta.crowd).mean(axis=1) if len(levels) > 1 else np.zeros(model.n_annotators)
+        )
         told = (*notes, *levels.notes)
         consensus = wrap(self.name, judgments, score, fit=found.fit, annotators=columns, notes=told)
         if self.difficulty:
@@ -96,7 +98,9 @@ def _with_intervals(consensus: Consensus, model: RaschModel, x: Floats, held: sl
     error = np.sqrt(_spread(model, held).variance[: len(consensus.score)])
     error[np.isnan(consensus.score)] = np.nan
     score = np.nan_to_num(consensus.score, nan=-np.inf)
-    rank_low, rank_high = rank_interval(np.where(np.isinf(score), -1e6, score), np.nan_to_num(error), consensus.vocabulary.task_starts)
+    rank_low, rank_high = rank_interval(
+        np.where(np.isinf(score), -1e6, score), np.nan_to_num(error), consensus.vocabulary.task_starts
+    )
     low, high = consensus.score - NINETY_FIVE * error, consensus.score + NINETY_FIVE * error
     return replace(consensus, low=low, high=high, rank_low=rank_low, rank_high=rank_high)
 
@@ -162,7 +166,11 @@ class RaschModel:
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
         theta = self.layout.unpack(x)
-        self.relevance, self.sharp, self.sums = theta.relevance.copy(), np.exp(-theta.log_difficulty), self._sums(theta.thresholds)
+        self.relevance, self.sharp, self.sums = (
+            theta.relevance.copy(),
+            np.exp(-theta.log_difficulty),
+            self._sums(theta.thresholds),
+        )
 
         def terms(r: slice, total: Floats) -> float:
             rows = self.entry[r], self.annotator[r], self.level[r]
@@ -237,7 +245,21 @@ def _terms(entry, annotator, level, relevance, sharp, sums, chance, by_relevance
 
 
 @nb.njit(cache=True, nogil=True)
-def _products(entry, annotator, level, relevance, sharp, sums, chance, v_relevance, v_difficulty, v_sums, by_relevance, by_difficulty, by_sum):
+def _products(
+    entry,
+    annotator,
+    level,
+    relevance,
+    sharp,
+    sums,
+    chance,
+    v_relevance,
+    v_difficulty,
+    v_sums,
+    by_relevance,
+    by_difficulty,
+    by_sum,
+):
     """The Hessian of minus the log-likelihood times a vector."""
     n_levels = sums.shape[1]
     for row in range(len(entry)):
