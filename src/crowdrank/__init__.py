@@ -18,6 +18,7 @@ _HOME = {
     "Elo": "methods.elo",
     "Evaluation": "evaluation.evaluate",
     "Fit": "consensus",
+    "GDA": "methods.gda",
     "Gold": "study",
     "GreedyOrder": "methods.greedy_order",
     "JudgmentError": "study",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.dawid_skene import DawidSkene as DawidSkene
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
+    from crowdrank.methods.gda import GDA as GDA
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.majority_vote import MajorityVote as MajorityVote

@@ -16,6 +16,7 @@ from crowdrank.methods.crowd_thurstone import CrowdThurstone
 from crowdrank.methods.dawid_skene import DawidSkene
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
+from crowdrank.methods.gda import GDA
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.majority_vote import MajorityVote
@@ -46,6 +47,7 @@ METHODS: dict[str, type[Method]] = {
     "majority-vote": MajorityVote,
     "dawid-skene": DawidSkene,
     "rasch": Rasch,
+    "gda": GDA,
     "borda": Borda,
     "rrf": RRF,
     "bradley-terry": BradleyTerry,
