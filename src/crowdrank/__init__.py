@@ -47,6 +47,7 @@ _HOME = {
     "read": "formats",
     "read_gold": "formats",
     "read_ranking": "formats",
+    "report": "",
     "simulate": "",
     "write": "formats",
 }
@@ -54,6 +55,7 @@ _HOME = {
 __all__ = sorted([*_HOME, "__version__"])
 
 if TYPE_CHECKING:
+    from crowdrank import report as report
     from crowdrank import simulate as simulate
     from crowdrank.consensus import Consensus as Consensus
     from crowdrank.consensus import Fit as Fit
