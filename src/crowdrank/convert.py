@@ -34,8 +34,10 @@ class Levels:
 
 def grade_levels(grades: Grades) -> Levels:
     """The distinct grades, whatever numbers they are. More than MOST_LEVELS are cut into so many about equally frequent
-    steps, each standing for the mean of its grades.
+    steps, each standing for the mean of its grades. Where there are no grades, the scale has one step.
     """
+    if not len(grades):
+        return Levels(np.zeros(1), np.zeros(0, np.int32))
     value, code = _distinct(grades.grade)
     if len(value) <= MOST_LEVELS:
         return Levels(value, code)
@@ -43,18 +45,18 @@ def grade_levels(grades: Grades) -> Levels:
     middle = np.cumsum(count) - count / 2
     _, step = np.unique((middle * MOST_LEVELS / len(code)).astype(np.int64), return_inverse=True)
     mean = np.bincount(step, value * count) / np.bincount(step, count)
-    told = f"{len(value):,} different grades taken together into {len(mean)} steps (mean, gda and rankings keep them apart)"
+    told = f"{len(value):,} different grades taken together into {len(mean)} steps (mean keeps them apart)"
     return Levels(mean, step.astype(np.int32)[code], (told,))
 
 
 def _distinct(grade: Floats) -> tuple[Floats, Codes]:
     """The different values, ascending, and which of them each is."""
-    least = grade.min(initial=0.0)
-    if grade.max(initial=0.0) - least < 1000:
+    least = grade.min()
+    if grade.max() - least < 1000:
         whole = (grade - least).astype(np.int64)
         if bool(np.all(whole + least == grade)):  # whole steps, as most scales have: no need to sort
             there = np.flatnonzero(np.bincount(whole))
-            return there + least, np.searchsorted(there, np.arange(whole.max(initial=-1) + 1)).astype(np.int32)[whole]
+            return there + least, np.searchsorted(there, np.arange(whole.max() + 1)).astype(np.int32)[whole]
     value, code = np.unique(grade, return_inverse=True)
     return value, code.astype(np.int32)
 

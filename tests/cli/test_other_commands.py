@@ -15,7 +15,16 @@ import pytest
 
 import crowdrank as cr
 
-COMMANDS = [(), ("rank",), ("compare",), ("evaluate",), ("methods",), ("simulate",), ("simulate", "pairs")]
+COMMANDS = [
+    (),
+    ("rank",),
+    ("compare",),
+    ("evaluate",),
+    ("methods",),
+    ("simulate",),
+    ("simulate", "pairs"),
+    ("simulate", "grades"),
+]
 
 
 def test_version(run):
@@ -124,3 +133,20 @@ def test_simulate(run):
         assert Path(f"one{end}").read_bytes() == Path(f"two{end}").read_bytes() != Path(f"three{end}").read_bytes()
     assert run("rank", "one.csv", "--out", "ranking.csv").code == 0
     assert run("evaluate", "ranking.csv", "one-gold.csv").code == 0
+
+
+def test_simulate_grades(run):
+    """The same with grades, on scales of different length."""
+    for name in ("one", "two"):
+        words = ("--out", f"{name}.csv", "--gold", f"{name}-gold.csv", "--quality-out", f"{name}-quality.csv")
+        done = run("simulate", "grades", *words, "--items", "10", "--annotators", "6", "--labels", "3", "--scales", "2,5")
+        assert done.out.startswith("simulated 30 grades by 6 annotators on 10 items in 1 task\ngrades written to ")
+    for end in (".csv", "-gold.csv", "-quality.csv"):
+        assert Path(f"one{end}").read_bytes() == Path(f"two{end}").read_bytes()
+    crowd = pl.read_csv("one-quality.csv")
+    assert crowd.columns == ["annotator", "quality", "kind", "scale", "bias", "noise"]
+    assert crowd["scale"].to_list() == [2, 5] * 3
+    assert run("simulate", "grades", "--out", "g.csv", "--gold", "gg.csv", "--gold-grades", "3").code == 0
+    assert pl.read_csv("gg.csv").columns == ["task", "item", "grade"]
+    assert run("rank", "g.csv", "--method", "dawid-skene", "--out", "ranking.csv").code == 0
+    assert run("evaluate", "ranking.csv", "gg.csv", "--measure", "ndcg@10").code == 0

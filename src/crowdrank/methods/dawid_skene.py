@@ -14,7 +14,7 @@ order, and classes may drift from the grade they started as. So a class stands f
 of an entry is its expectation. With `ordinal`, entries of a higher class get no lower grades: every annotator's chance to give a grade or
 a lower one must not grow with the class (pooled where it does). The grades of reversed annotators then count as random.
 
-All annotators are taken to use one scale. Quality is the chance that of two entries of different class, graded differently, the one of
+All annotators are taken to use one scale; more than 32 different grades are first taken together into 32 steps. Quality is the chance that of two entries of different class, graded differently, the one of
 the higher class got the higher grade.
 
 Dawid and Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics 1979.
@@ -35,14 +35,14 @@ import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
-from crowdrank.convert import Levels, grade_levels
+from crowdrank.methods.grade_table import GradeTable, grade_table
 from crowdrank.methods.result import annotator_columns, require, wrap
 from crowdrank.numerics.groups import Places, grouped
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
 from crowdrank.settings import check, check_fit
-from crowdrank.study import Codes, Floats, Grades, Judgments, Kind
+from crowdrank.study import Codes, Floats, Judgments, Kind
 
 SMALLEST = 1e-10  # chance: what never happened is not impossible
 
@@ -69,33 +69,39 @@ class DawidSkene:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the grade that the crowd gives to items of their class."""
         notes = require(self.name, judgments, self.takes)
-        grades, words = judgments.grades, judgments.vocabulary
-        levels = grade_levels(grades)
-        rows = _rows(grades, levels, words.n_entries, len(words.annotators))
-        chance, fit = _em(rows, _start(grades, levels, words.n_entries, self.classes or len(levels)), self)
+        table = grade_table(judgments)
+        rows = _rows(table)
+        chance, fit = _em(rows, _start(table, self.classes or len(table.levels)), self)
         tables, crowd = rows.tables(chance, self.prior, self.ordinal)
-        value = levels.value @ crowd
-        columns = annotator_columns(judgments, _quality(rows, np.exp(tables), chance, value), rows.evidence())
-        chance[np.diff(rows.entry_starts) == 0] = np.nan
-        consensus = wrap(self.name, judgments, chance @ value, fit=fit, annotators=columns, notes=(*notes, *levels.notes))
+        value = table.levels.value @ crowd
+        columns = annotator_columns(judgments, _quality(rows, np.exp(tables), chance, value), _evidence(table))
+        chance[np.diff(table.entry_starts) == 0] = np.nan
+        told = (*notes, *table.levels.notes)
+        consensus = wrap(self.name, judgments, chance @ value, fit=fit, annotators=columns, notes=told)
         order = np.argsort(value, kind="stable")
         return replace(consensus, grade_values=value[order], grade_chances=chance[:, order])
 
 
-def _start(grades: Grades, levels: Levels, n_entries: int, classes: int) -> Floats:
+def _start(table: GradeTable, classes: int) -> Floats:
     """The chances of each entry's classes as its grades are spread over them: grade by grade, or where there are more or
     fewer classes than grades, each grade between the two classes nearest to its place among all grades.
     """
-    count = np.bincount(levels.code, minlength=len(levels))
-    place = np.arange(len(levels), dtype=np.float64)
-    if classes != len(levels):
-        place = np.clip((np.cumsum(count) - count / 2) / max(len(grades), 1) * classes - 0.5, 0, classes - 1)
+    count = np.bincount(table.level, minlength=len(table.levels))
+    place = np.arange(len(table.levels), dtype=np.float64)
+    if classes != len(table.levels):
+        place = np.clip((np.cumsum(count) - count / 2) / max(len(table), 1) * classes - 0.5, 0, classes - 1)
     below = np.floor(place).astype(np.int64)
-    part, size = (place - below)[levels.code], n_entries * classes
-    cell = grades.entry.astype(np.int64) * classes + below[levels.code]
+    part, size = (place - below)[table.level], table.n_entries * classes
+    cell = table.entry.astype(np.int64) * classes + below[table.level]
     spread = sum_by(cell, 1 - part, size) + sum_by(np.minimum(cell + 1, size - 1), part, size)
-    spread = spread.reshape(n_entries, classes)
+    spread = spread.reshape(table.n_entries, classes)
     return np.asarray(spread / np.maximum(spread.sum(axis=1, keepdims=True), SMALLEST))
+
+
+def _evidence(table: GradeTable) -> Floats:
+    """How many grades each annotator gave to entries that have other grades, too."""
+    others = np.diff(table.entry_starts)[table.entry] > 1
+    return sum_by(table.annotator, others, table.n_annotators)
 
 
 def _em(rows: Rows, chance: Floats, settings: DawidSkene) -> tuple[Floats, Fit]:
@@ -115,7 +121,7 @@ class Rows:
     """The grades twice: by entry, and by cell, which is a grade that an annotator gave to anything.
 
     Each half of a step reads the one and writes for the other, so nothing is added up across threads, and memory grows with the
-    cells there are. Both are sorted: what is computed from them does not depend on the order of the judgments.
+    cells there are.
     """
 
     cell: Codes  # of each row, by entry
@@ -127,18 +133,19 @@ class Rows:
     n_levels: int
 
     def tables(self, chance: Floats, prior: float, ordinal: bool) -> tuple[Floats, Floats]:
-        """Log C_a[g | t] of each cell and class; and everybody's table."""
+        """The logarithm of C_a[g | t] of each cell and class; and everybody's table."""
         n_classes = chance.shape[1]
         counts = np.empty((len(self.cell_level), n_classes))
 
         def count(rows: slice, total: Floats) -> None:
-            cells = np.searchsorted(self.cell_starts[:-1], (rows.start, rows.stop))
-            _count(*cells, self.cell_starts, self.entry, self.cell_level, chance, counts, total.reshape(-1, n_classes))
+            first, last = np.searchsorted(self.cell_starts[:-1], (rows.start, rows.stop))
+            _count(first, last, self.cell_starts, self.entry, self.cell_level, chance, counts, total.reshape(-1, n_classes))
 
         total, _ = RowSum(len(self.entry), self.n_levels * n_classes)(count)
         crowd = total.reshape(-1, n_classes) + SMALLEST
         crowd /= crowd.sum(axis=0)
-        _log_tables(self.annotator_starts, self.cell_level, crowd, prior, ordinal, counts)
+        log_tables = _log_ordinal_tables if ordinal else _log_tables
+        log_tables(self.annotator_starts, self.cell_level, crowd, prior, counts)
         return counts, crowd
 
     def classes(self, tables: Floats, share: Floats, chance: Floats) -> tuple[float, float, Floats]:
@@ -146,35 +153,25 @@ class Rows:
         log_share = np.log(np.maximum(share / max(share.sum(), SMALLEST), SMALLEST))
 
         def weigh(rows: slice, total: Floats) -> tuple[float, float]:
-            entries = np.searchsorted(self.entry_starts[:-1], (rows.start, rows.stop))
-            return _weigh(*entries, self.entry_starts, self.cell, tables, log_share, chance, total)
+            first, last = np.searchsorted(self.entry_starts[:-1], (rows.start, rows.stop))
+            value, moved = _weigh(first, last, self.entry_starts, self.cell, tables, log_share, chance, total)
+            return value, moved
 
         total, parts = RowSum(len(self.cell), len(share))(weigh)
         return sum(value for value, _ in parts), sum(moved for _, moved in parts) / max(total.sum(), 1.0), total
 
-    def evidence(self) -> Floats:
-        """How many grades each annotator gave to entries that have other grades, too."""
-        others = np.repeat(np.diff(self.entry_starts), np.diff(self.entry_starts)) > 1
-        per_cell = sum_by(self.cell, others, len(self.cell_level))
-        annotator = np.repeat(np.arange(len(self.annotator_starts) - 1), np.diff(self.annotator_starts))
-        return sum_by(annotator, per_cell, len(self.annotator_starts) - 1)
 
-
-def _rows(grades: Grades, levels: Levels, n_entries: int, n_annotators: int) -> Rows:
-    key = grades.annotator.astype(np.int64) * max(len(levels), 1) + levels.code
-    there = np.flatnonzero(np.bincount(key, minlength=n_annotators * max(len(levels), 1)))
-    number = np.zeros(n_annotators * max(len(levels), 1), dtype=np.int32)
+def _rows(table: GradeTable) -> Rows:
+    size = len(table.levels)
+    key = table.annotator.astype(np.int64) * size + table.level
+    there = np.flatnonzero(np.bincount(key, minlength=table.n_annotators * size))
+    number = np.zeros(table.n_annotators * size, dtype=np.int32)
     number[there] = np.arange(len(there), dtype=np.int32)
     cell = number[key]
-    by_cell, _ = grouped(cell, len(there))
-    by_entry, entry_starts = grouped(grades.entry[by_cell], n_entries)
-    by_entry = by_cell[by_entry]
-    by_cell, cell_starts = grouped(cell[by_entry], len(there))
-    annotator_starts = np.searchsorted(there, np.arange(n_annotators + 1) * len(levels))
-    level = (there % max(len(levels), 1)).astype(np.int32)
-    return Rows(
-        cell[by_entry], entry_starts, grades.entry[by_entry[by_cell]], cell_starts, level, annotator_starts, len(levels)
-    )  # fmt: skip
+    by_cell, cell_starts = grouped(cell, len(there))
+    level = (there % size).astype(np.int32)
+    annotator_starts = np.searchsorted(there, np.arange(table.n_annotators + 1) * size)
+    return Rows(cell, table.entry_starts, table.entry[by_cell], cell_starts, level, annotator_starts, size)
 
 
 def _quality(rows: Rows, tables: Floats, chance: Floats, value: Floats) -> Floats:
@@ -232,36 +229,47 @@ def _count(first, last, starts, entry, level, chance, counts, total):
 
 
 @nb.njit(cache=True, nogil=True)
-def _log_tables(starts, level, crowd, prior, ordinal, counts):
+def _log_tables(starts, level, crowd, prior, counts):
     """From counts to the logarithms of chances, in place."""
+    n_classes = crowd.shape[1]
+    norm = np.empty(n_classes)
+    for annotator in range(len(starts) - 1):
+        _smallest_and_sums(starts[annotator], starts[annotator + 1], prior, counts, norm)
+        for cell in range(starts[annotator], starts[annotator + 1]):
+            for t in range(n_classes):
+                counts[cell, t] = np.log((counts[cell, t] + prior * crowd[level[cell], t]) / norm[t])
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_ordinal_tables(starts, level, crowd, prior, counts):
+    """The same, with chances of a grade or a lower one that never grow with the class."""
     n_levels, n_classes = crowd.shape
     below, norm = np.empty((n_levels, n_classes)), np.empty(n_classes)
     for annotator in range(len(starts) - 1):
-        cells = range(starts[annotator], starts[annotator + 1])
-        for t in range(n_classes):
-            norm[t] = prior
-        for cell in cells:
-            for t in range(n_classes):
-                counts[cell, t] = max(counts[cell, t], SMALLEST)
-                norm[t] += counts[cell, t]
-        if not ordinal:
-            for cell in cells:
-                for t in range(n_classes):
-                    counts[cell, t] = np.log((counts[cell, t] + prior * crowd[level[cell], t]) / norm[t])
-            continue
+        _smallest_and_sums(starts[annotator], starts[annotator + 1], prior, counts, norm)
         for t in range(n_classes):
             for g in range(n_levels):
                 below[g, t] = prior * crowd[g, t] / norm[t]
-            for cell in cells:
+            for cell in range(starts[annotator], starts[annotator + 1]):
                 below[level[cell], t] += counts[cell, t] / norm[t]
             for g in range(1, n_levels):
                 below[g, t] += below[g - 1, t]
         for g in range(n_levels - 1):
             _never_growing(below[g], norm)
-        for cell in cells:
+        for cell in range(starts[annotator], starts[annotator + 1]):
             for t in range(n_classes):
                 lower = below[level[cell] - 1, t] if level[cell] > 0 else 0.0
                 counts[cell, t] = np.log(max(below[level[cell], t] - lower, SMALLEST))
+
+
+@nb.njit(cache=True, nogil=True)
+def _smallest_and_sums(first, last, prior, counts, norm):
+    """Nothing is impossible; and the sum of an annotator's counts in each class, with the virtual ones."""
+    for t in range(len(norm)):
+        norm[t] = prior
+        for cell in range(first, last):
+            counts[cell, t] = max(counts[cell, t], SMALLEST)
+            norm[t] += counts[cell, t]
 
 
 @nb.njit(cache=True, nogil=True)

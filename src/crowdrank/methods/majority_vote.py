@@ -53,8 +53,8 @@ class MajorityVote:
 
 def _winners(levels: Levels, entry: Codes, n_entries: int) -> Floats:
     """The mean of the grades that each entry got most often."""
-    keys, count = np.unique(entry.astype(np.int64) * max(len(levels), 1) + levels.code, return_counts=True)
-    of, value = keys // max(len(levels), 1), levels.value[keys % max(len(levels), 1)]
+    keys, count = np.unique(entry.astype(np.int64) * len(levels) + levels.code, return_counts=True)
+    of, value = keys // len(levels), levels.value[keys % len(levels)]
     most = np.zeros(n_entries, dtype=np.int64)
     np.maximum.at(most, of, count)
     winning = count == most[of]

@@ -13,6 +13,7 @@ An unbiased annotator's means lie at the middles of equally likely parts of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
 
@@ -119,7 +120,7 @@ class Crowd:
         """What each of these annotators' grades is proportional to, given relevance and difficulty; the largest near 1."""
         width = self.noise[annotator, None] ** 2 * difficulty
         log = np.log(self.weights[annotator]) - (relevance - self.means[annotator]) ** 2 / (2 * width)
-        return np.nan_to_num(np.exp(log - np.nanmax(log, axis=1, keepdims=True)))
+        return np.asarray(np.nan_to_num(np.exp(log - np.nanmax(log, axis=1, keepdims=True))))
 
     def quality(self) -> Floats:
         """The chance that two entries of different grade are in the right order, by annotator."""
@@ -153,7 +154,7 @@ def _crowd(
     kind = np.zeros(annotators, dtype=np.int64)
     ends = np.cumsum([0, *(round(share * annotators) for share in shares)])
     shuffled = rng.permutation(annotators)
-    for which, (start, end) in zip((EXPERT, SPAMMER, MALICIOUS), zip(ends, ends[1:], strict=False), strict=True):
+    for which, (start, end) in zip((EXPERT, SPAMMER, MALICIOUS), pairwise(ends.tolist()), strict=True):
         kind[shuffled[start:end]] = which
     scale = np.resize(np.array(scales), annotators)
     shift = np.where(kind == EXPERT, 0.0, rng.normal(0.0, bias, annotators))
