@@ -30,6 +30,7 @@ _HOME = {
     "Mean": "methods.mean",
     "SVP": "methods.svp",
     "RRF": "methods.rrf",
+    "PlackettLuce": "methods.plackett_luce",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rrf import RRF as RRF
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone

@@ -19,6 +19,7 @@ from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rrf import RRF
 from crowdrank.methods.svp import SVP
 from crowdrank.methods.thurstone import Thurstone
@@ -55,6 +56,7 @@ METHODS: dict[str, type[Method]] = {
     "condorcet": Condorcet,
     "greedy-order": GreedyOrder,
     "svp": SVP,
+    "plackett-luce": PlackettLuce,
 }
 
 
