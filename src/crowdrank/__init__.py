@@ -34,6 +34,7 @@ _HOME = {
     "Rasch": "methods.rasch",
     "SVP": "methods.svp",
     "RRF": "methods.rrf",
+    "PlackettLuce": "methods.plackett_luce",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.majority_vote import MajorityVote as MajorityVote
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.rrf import RRF as RRF
     from crowdrank.methods.svp import SVP as SVP

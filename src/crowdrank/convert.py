@@ -6,7 +6,7 @@ Equal grades and equal ranks are ties.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,20 @@ def as_rankings(judgments: Judgments) -> Rankings:
         entry=np.concatenate([first.entry, graded.entry]),
         position=np.concatenate([first.position, graded.position]),
     )
+
+
+def once_each(lists: Rankings) -> Rankings:
+    """The lists with every entry once: who graded an item several times put it where the mean of the grades is."""
+    order = np.lexsort((lists.position, lists.entry, lists.row_list))
+    row_list, entry, position = lists.row_list[order], lists.entry[order], lists.position[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(row_list) != 0) | (np.diff(entry) != 0)][: len(order)])
+    if len(first) == len(order):
+        return lists
+    count = np.diff(np.r_[first, len(order)])
+    # The same grade again is that grade to the last digit, which the mean of three tenths is not.
+    mean = np.where(position[first] == position[first + count - 1], position[first], np.add.reduceat(position, first) / count)
+    kept = np.lexsort((entry[first], mean, row_list[first]))
+    return replace(lists, row_list=row_list[first][kept], entry=entry[first][kept], position=mean[kept])
 
 
 def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:

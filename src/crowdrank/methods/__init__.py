@@ -22,6 +22,7 @@ from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.majority_vote import MajorityVote
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rasch import Rasch
 from crowdrank.methods.rrf import RRF
 from crowdrank.methods.svp import SVP
@@ -63,6 +64,7 @@ METHODS: dict[str, type[Method]] = {
     "condorcet": Condorcet,
     "greedy-order": GreedyOrder,
     "svp": SVP,
+    "plackett-luce": PlackettLuce,
 }
 
 

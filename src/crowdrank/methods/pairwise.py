@@ -114,7 +114,7 @@ def fit_pairs(
         uses=settings.uses,
         settings={"prior": prior, "quality_prior": shape.quality_prior, **_of_everybody(model, found.x)},
     )
-    return consensus if spread is None else _with_intervals(consensus, spread)
+    return consensus if spread is None else with_intervals(consensus, spread)
 
 
 def _raters(judgments: Judgments, table: Votes, shape: Shape) -> Raters:
@@ -224,10 +224,13 @@ def _interval(
     return {f"{name}_low": scale(centre - error), f"{name}_high": scale(centre + error)}
 
 
-def _with_intervals(consensus: Consensus, spread: Spread) -> Consensus:
+def with_intervals(consensus: Consensus, spread: Spread) -> Consensus:
     """Add the intervals of scores and ranks."""
-    error = np.sqrt(spread.variance[: len(consensus.score)])
-    rank_low, rank_high = rank_interval(consensus.score, error, consensus.vocabulary.task_starts)
+    words, error = consensus.vocabulary, np.sqrt(spread.variance[: len(consensus.score)])
+    rank_low, rank_high = np.zeros((2, len(error)), dtype=np.int32)
+    scored = ~np.isnan(consensus.score)
+    starts = np.searchsorted(words.entry_task[scored], np.arange(len(words.tasks) + 1))
+    rank_low[scored], rank_high[scored] = rank_interval(consensus.score[scored], error[scored], starts)
     above, below = consensus.neighbours
     gap_error = np.full(len(error), np.nan)
     gap_error[above] = np.sqrt(spread.of_gaps(above, below))
