@@ -107,7 +107,8 @@ def _rows_of(curves: dict[str, NDArray[Any]], annotator: Any, task: Any = None) 
         raise InputError(f"no annotator {annotator!r} among those with curves")
     if "task" not in curves:
         return which
-    return which[curves["task"][which] == (curves["task"][which[0]] if task is None else task)]
+    wanted = curves["task"][which[0]] if task is None else task
+    return which[np.flatnonzero(curves["task"][which] == wanted)]
 
 
 def _chances(curves: dict[str, NDArray[Any]], which: NDArray[np.intp]) -> Floats:
