@@ -22,7 +22,8 @@ Dawid and Skene: Maximum likelihood estimation of observer error-rates using the
 >>> import crowdrank as cr
 >>> study = cr.simulate.grades(items=100, annotators=20, labels=10, malicious=0.2, gold_grades=3, seed=1)
 >>> consensus = cr.DawidSkene().fit(study.judgments)
->>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(cr.Mean().fit(study.judgments), study.gold, ["acc"]).mean["acc"]
+>>> plain = cr.Mean().fit(study.judgments)
+>>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(plain, study.gold, ["acc"]).mean["acc"]
 True
 """
 
