@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import norm
 
 from crowdrank.settings import SettingError
@@ -10,9 +11,9 @@ def chance_of_grades(study):
     """P(g | d, a) ∝ α_g N(r_d; μ_g, w ε_d), row by row."""
     given, crowd = study.judgments.grades, study.annotators
     width = crowd["noise"][given.annotator] * np.sqrt(study.difficulty[given.entry])
-    density = norm.pdf(study.gold.value[given.entry, None], crowd["means"][given.annotator], width[:, None])
-    weight = np.nan_to_num(crowd["weights"][given.annotator] * density)
-    return weight / weight.sum(axis=1, keepdims=True)
+    density = norm.logpdf(study.gold.value[given.entry, None], crowd["means"][given.annotator], width[:, None])
+    log = np.where(np.isnan(density), -np.inf, np.log(crowd["weights"][given.annotator]) + density)
+    return softmax(log, axis=1)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def grades(
 ) -> None:
     """Simulate a crowd that grades items.
 
-    Example: crowdrank simulate grades --out votes.csv --gold gold.csv --spammers 0.2
+    Example: crowdrank simulate grades --out votes.csv --gold gold.csv --labels 3
     """
     options.check_outputs([out, gold, quality_out])
     from crowdrank import simulate as crowds

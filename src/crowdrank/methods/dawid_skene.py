@@ -22,7 +22,8 @@ Dawid and Skene: Maximum likelihood estimation of observer error-rates using the
 >>> import crowdrank as cr
 >>> study = cr.simulate.grades(items=100, annotators=20, labels=10, malicious=0.2, gold_grades=3, seed=1)
 >>> consensus = cr.DawidSkene().fit(study.judgments)
->>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(cr.Mean().fit(study.judgments), study.gold, ["acc"]).mean["acc"]
+>>> plain = cr.Mean().fit(study.judgments)
+>>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(plain, study.gold, ["acc"]).mean["acc"]
 True
 """
 
@@ -188,44 +189,43 @@ def _quality(rows: Rows, tables: Floats, chance: Floats, value: Floats) -> Float
 def _weigh(first, last, starts, cell, tables, log_share, chance, total):
     n_classes = len(log_share)
     weight = np.empty(n_classes)
-    value, moved = 0.0, 0.0
+    value, product, moved = 0.0, 1.0, 0.0
     for entry in range(first, last):
         if starts[entry] == starts[entry + 1]:
             continue
+        most = -np.inf
         for t in range(n_classes):
-            weight[t] = log_share[t]
-        for row in range(starts[entry], starts[entry + 1]):
-            for t in range(n_classes):
-                weight[t] += tables[cell[row], t]
-        most = weight[0]
-        for t in range(1, n_classes):
-            most = max(most, weight[t])
+            log = log_share[t]
+            for row in range(starts[entry], starts[entry + 1]):
+                log += tables[cell[row], t]
+            weight[t] = log
+            most = log if log > most else most
         norm = 0.0
         for t in range(n_classes):
             weight[t] = np.exp(weight[t] - most)
             norm += weight[t]
-        value += most + np.log(norm)
+        value += most
+        product *= norm
+        if product > 1e200:  # one logarithm for many entries
+            value += np.log(product)
+            product = 1.0
         for t in range(n_classes):
             new = weight[t] / norm
             moved += abs(new - chance[entry, t]) / 2
             chance[entry, t] = new
             total[t] += new
-    return value, moved
+    return value + np.log(product), moved
 
 
 @nb.njit(cache=True, nogil=True)
 def _count(first, last, starts, entry, level, chance, counts, total):
-    n_classes = chance.shape[1]
-    own = np.empty(n_classes)
     for cell in range(first, last):
-        for t in range(n_classes):
-            own[t] = 0.0
-        for row in range(starts[cell], starts[cell + 1]):
-            for t in range(n_classes):
-                own[t] += chance[entry[row], t]
-        for t in range(n_classes):
-            counts[cell, t] = own[t]
-            total[level[cell], t] += own[t]
+        for t in range(chance.shape[1]):
+            count = 0.0
+            for row in range(starts[cell], starts[cell + 1]):
+                count += chance[entry[row], t]
+            counts[cell, t] = count
+            total[level[cell], t] += count
 
 
 @nb.njit(cache=True, nogil=True)

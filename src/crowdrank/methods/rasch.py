@@ -19,7 +19,8 @@ Psychometrika 1982.
 >>> import crowdrank as cr
 >>> study = cr.simulate.grades(items=50, annotators=10, labels=5, bias=1.0, seed=1)
 >>> consensus = cr.Rasch().fit(study.judgments)
->>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(cr.Mean().fit(study.judgments), study.gold, ["acc"]).mean["acc"]
+>>> plain = cr.Mean().fit(study.judgments)
+>>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(plain, study.gold, ["acc"]).mean["acc"]
 True
 """
 
