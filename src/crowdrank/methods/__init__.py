@@ -17,6 +17,7 @@ from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
+from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
 from crowdrank.methods.plackett_luce import PlackettLuce
@@ -57,6 +58,7 @@ METHODS: dict[str, type[Method]] = {
     "greedy-order": GreedyOrder,
     "svp": SVP,
     "plackett-luce": PlackettLuce,
+    "mallows": Mallows,
 }
 
 

@@ -102,7 +102,9 @@ class ListModel:
         self.worth = np.exp(np.clip(x, -300, 300))
         self.total = sum_by(task, self.worth, len(self.words.tasks))
         sums, values = self.sum(
-            lambda rows, into: kernels.list_terms(self._lists(rows), x, self.worth, self.total, self.task_starts, self.chance, into)
+            lambda rows, into: kernels.list_terms(
+                self._lists(rows), x, self.worth, self.total, self.task_starts, self.chance, into
+            )
         )
         slope, bend, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
         slope += self.worth * (below[task] + self.prior) - self.prior
