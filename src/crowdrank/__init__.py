@@ -35,6 +35,7 @@ _HOME = {
     "SVP": "methods.svp",
     "RRF": "methods.rrf",
     "PlackettLuce": "methods.plackett_luce",
+    "Mallows": "methods.mallows",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.majority_vote import MajorityVote as MajorityVote
+    from crowdrank.methods.mallows import Mallows as Mallows
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce

@@ -79,8 +79,13 @@ def as_rankings(judgments: Judgments) -> Rankings:
     )
 
 
-def once_each(lists: Rankings) -> Rankings:
-    """The lists with every entry once: who graded an item several times put it where the mean of the grades is."""
+def as_lists(judgments: Judgments) -> Rankings:
+    """As `as_rankings`, with every entry once in a list: who graded an item several times put it where the mean of the grades is."""
+    lists = as_rankings(judgments)
+    return _once_each(lists) if len(judgments.grades) else lists
+
+
+def _once_each(lists: Rankings) -> Rankings:
     order = np.lexsort((lists.position, lists.entry, lists.row_list))
     row_list, entry, position = lists.row_list[order], lists.entry[order], lists.position[order]
     first = np.flatnonzero(np.r_[True, (np.diff(row_list) != 0) | (np.diff(entry) != 0)][: len(order)])

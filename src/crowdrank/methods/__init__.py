@@ -20,6 +20,7 @@ from crowdrank.methods.gda import GDA
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.majority_vote import MajorityVote
+from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.mpm import MPM
 from crowdrank.methods.plackett_luce import PlackettLuce
@@ -65,6 +66,7 @@ METHODS: dict[str, type[Method]] = {
     "greedy-order": GreedyOrder,
     "svp": SVP,
     "plackett-luce": PlackettLuce,
+    "mallows": Mallows,
 }
 
 

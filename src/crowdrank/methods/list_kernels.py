@@ -2,7 +2,8 @@
 
 A list is a series of groups of tied rows, the best first. From a group of m, the items are chosen one after the other: after r of them,
 m − r are left, each a share (m − r) / m of itself, beside `below`, the worth of all that follow. The last choice of all is none, and
-left out. `into` is cut into two vectors over the entries and two numbers per task, which stand for what goes to all unlisted items of
+left out. `lists` are where each list starts, its task, how many items it puts below without naming them, its weight; and over all rows
+the entry, and whether it is tied with the row before. `into` is cut into two vectors over the entries and two numbers per task, which stand for what goes to all unlisted items of
 the task: the listed ones take it away again.
 """
 
@@ -17,8 +18,12 @@ DOUBTFUL = 1e-6  # share of a total below which a difference from it is summed a
 
 
 @nb.njit(cache=True, nogil=True)
-def list_terms(starts, task, unlisted, weight, entry, same, score, worth, total, task_starts, into):
-    """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and for unlisted items Σ 1/D and Σ 1/D²."""
+def list_terms(lists, score, worth, total, task_starts, chance, into):
+    """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and for unlisted items Σ 1/D and Σ 1/D².
+
+    Writes 1/D of the choice made at each row to `chance`, 0 where there was none to make.
+    """
+    starts, task, unlisted, weight, entry, same = lists
     n = len(worth)
     value = 0.0
     below = _room_for_longest(starts)
@@ -36,12 +41,13 @@ def list_terms(starts, task, unlisted, weight, entry, same, score, worth, total,
             for r in range(choices):
                 share = 1.0 - r * part
                 among = rest + share * own
-                chance = 1.0 / among
+                odds = 1.0 / among
+                chance[group + r] = odds
                 value += w * math.log(among)
-                group_once += share * chance
-                group_twice += (share * chance) ** 2
-                full_once += chance
-                full_twice += chance * chance
+                group_once += share * odds
+                group_twice += (share * odds) ** 2
+                full_once += odds
+                full_twice += odds * odds
             for row in range(group, after):
                 e = entry[row]
                 value -= w * choices * part * score[e]
@@ -61,30 +67,27 @@ def list_terms(starts, task, unlisted, weight, entry, same, score, worth, total,
 
 
 @nb.njit(cache=True, nogil=True)
-def list_curvature(starts, task, unlisted, weight, entry, same, worth, moved, total, total_moved, task_starts, into):
+def list_curvature(lists, worth, moved, chance, total, total_moved, task_starts, into):
     """Adds the product of the Hessian with v, where `moved` is worth times v; for unlisted items Σ 1/D and Σ (mean of v)/D."""
+    starts, task, unlisted, weight, entry, same = lists
     n = len(worth)
-    below, below_moved = _room_for_longest(starts), _room_for_longest(starts)
+    below = _room_for_longest(starts)
     for number in range(len(starts) - 1):
         start, end, w = starts[number], starts[number + 1], weight[number]
-        _worth_below(start, end, task[number], unlisted[number], entry, worth, total, worth, total, task_starts, below)
-        _worth_below(start, end, task[number], unlisted[number], entry, worth, total, moved, total_moved, task_starts, below_moved)
+        _worth_below(start, end, task[number], unlisted[number], entry, worth, total, moved, total_moved, task_starts, below)
         once, mean_once, group = 0.0, 0.0, start
         while group < end:
             after = _end_of_group(group, end, same)
-            size, rest, rest_moved = after - group, below[after - start], below_moved[after - start]
-            own, own_moved = _sum(entry, group, after, worth), _sum(entry, group, after, moved)
-            choices = size if after < end or unlisted[number] > 0 else size - 1
-            part = 1.0 / size
+            size, rest = after - group, below[after - start]
+            own, part = _sum(entry, group, after, moved), 1.0 / size
             group_once, group_mean, full_once, full_mean = 0.0, 0.0, 0.0, 0.0
-            for r in range(choices):
-                share = 1.0 - r * part
-                chance = 1.0 / (rest + share * own)
-                mean = (rest_moved + share * own_moved) * chance
-                group_once += share * chance
-                group_mean += share * mean * chance
-                full_once += chance
-                full_mean += mean * chance
+            for r in range(size):
+                share, odds = 1.0 - r * part, chance[group + r]
+                mean = (rest + share * own) * odds
+                group_once += share * odds
+                group_mean += share * mean * odds
+                full_once += odds
+                full_mean += mean * odds
             for row in range(group, after):
                 e = entry[row]
                 into[e] += w * (moved[e] * (once + group_once) - worth[e] * (mean_once + group_mean))
@@ -100,8 +103,9 @@ def list_curvature(starts, task, unlisted, weight, entry, same, worth, moved, to
 
 
 @nb.njit(cache=True, nogil=True)
-def list_joint_bends(starts, task, unlisted, weight, entry, same, worth, total, task_starts, row_of, place, table, everywhere):
+def list_joint_bends(lists, worth, total, task_starts, row_of, place, table, everywhere):
     """Adds Σ 1/D² over the choices among both of two items to the cell of every two; `everywhere` goes to all cells of a task."""
+    starts, task, unlisted, weight, entry, same = lists
     below = _room_for_longest(starts)
     listed = np.full(len(worth), -1)
     for number in range(len(starts) - 1):

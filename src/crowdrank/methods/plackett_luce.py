@@ -25,13 +25,13 @@ likelihood function for censored data, 1977.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_rankings, once_each
+from crowdrank.convert import as_lists
 from crowdrank.methods import list_kernels as kernels
 from crowdrank.methods.pairwise import with_intervals
 from crowdrank.methods.result import require, wrap
@@ -66,7 +66,7 @@ class PlackettLuce:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the logarithm of their worth."""
         notes = require(self.name, judgments, self.takes)
-        words, lists = judgments.vocabulary, once_each(as_rankings(judgments))
+        words, lists = judgments.vocabulary, as_lists(judgments)
         model = ListModel(lists, annotator_weights(self.weights, words)[lists.list_annotator], words, self.prior)
         found = minimise(model, np.zeros(words.n_entries), max_iter=self.max_iter, tol=self.tol)
         score = found.x if self.prior else found.x - _means(found.x, words)  # without prior, only differences are known
@@ -85,6 +85,7 @@ class ListModel:
         self.same = np.r_[False, tied][: len(lists)]  # is a row tied with the one before it?
         # How many items a list puts below its own without naming them.
         self.unlisted = np.where(lists.unlisted_below, np.diff(self.task_starts)[lists.list_task] - np.diff(self.starts), 0)
+        self.chance = np.zeros(len(lists))  # 1 / the worth that each choice was made among
         self.sum = RowSum(len(lists), 2 * words.n_entries + 2 * len(words.tasks))
 
     @property
@@ -101,7 +102,9 @@ class ListModel:
         self.worth = np.exp(np.clip(x, -300, 300))
         self.total = sum_by(task, self.worth, len(self.words.tasks))
         sums, values = self.sum(
-            lambda rows, into: kernels.list_terms(*self._lists(rows), x, self.worth, self.total, self.task_starts, into)
+            lambda rows, into: kernels.list_terms(
+                self._lists(rows), x, self.worth, self.total, self.task_starts, self.chance, into
+            )
         )
         slope, bend, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
         slope += self.worth * (below[task] + self.prior) - self.prior
@@ -115,7 +118,7 @@ class ListModel:
         total = sum_by(task, moved, len(self.words.tasks))
         sums, _ = self.sum(
             lambda rows, into: kernels.list_curvature(
-                *self._lists(rows), self.worth, moved, self.total, total, self.task_starts, into
+                self._lists(rows), self.worth, moved, self.chance, self.total, total, self.task_starts, into
             )
         )
         product, _, below, below_moved = np.split(sums, [n, 2 * n, 2 * n + len(total)])
@@ -125,7 +128,7 @@ class ListModel:
         """The diagonal of the Hessian at the last evaluated point."""
         return np.maximum(self.bend, 0.0)
 
-    def _lists(self, rows: slice) -> tuple[NDArray[np.generic], ...]:
+    def _lists(self, rows: slice) -> tuple[Any, ...]:
         """The lists that begin in a slice of the rows."""
         first, end = np.searchsorted(self.starts[:-1], [rows.start, rows.stop])
         if rows.stop == len(self.entry):
@@ -141,11 +144,11 @@ class ListModel:
         row = first[task] + place * sizes[task]
         table, everywhere = np.zeros(int((sizes**2).sum())), np.zeros(len(sizes))
         whole = slice(0, len(self.entry))
-        kernels.list_joint_bends(*self._lists(whole), self.worth, self.total, self.task_starts, row, place, table, everywhere)
-        one, other = self._cells()
+        kernels.list_joint_bends(self._lists(whole), self.worth, self.total, self.task_starts, row, place, table, everywhere)
+        one, other = self.cells()
         return self.worth[one] * self.worth[other] * (table + everywhere[task[one]])
 
-    def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The two entries of each cell of the tables."""
         sizes = np.diff(self.task_starts)[self.words.entry_task]
         one = np.repeat(np.arange(self.words.n_entries), sizes)
@@ -160,7 +163,7 @@ def _spread(model: ListModel, x: Floats) -> Spread:
     small = n <= LARGEST_DENSE or sizes.max() <= LARGEST_BLOCK
     if not small or int((sizes**2).sum()) > MOST_CELLS:
         return probed_spread(model.curvature, model.diagonal(), model.words.entry_task)
-    (one, other), bend = model._cells(), model.joint_bends()
+    (one, other), bend = model.cells(), model.joint_bends()
     if n <= LARGEST_DENSE:
         hessian = np.zeros((n, n))
         hessian[one, other] = -bend
