@@ -12,6 +12,7 @@ _HOME = {
     "Comparison": "evaluation.comparison",
     "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
+    "CrowdAgg": "methods.crowdagg",
     "CrowdBT": "methods.crowd_bt",
     "EMElo": "methods.em_elo",
     "Elo": "methods.elo",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.condorcet import Condorcet as Condorcet
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
+    from crowdrank.methods.crowdagg import CrowdAgg as CrowdAgg
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder

@@ -61,6 +61,18 @@ def as_pairs(judgments: Judgments) -> Pairs:
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
 
 
+def links(judgments: Judgments) -> Pairs:
+    """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
+    words, lists = judgments.vocabulary, as_rankings(judgments)
+    beside = np.flatnonzero(lists.row_list[1:] == lists.row_list[:-1])
+    # A list that puts the others below its own compares all entries of its task.
+    whole = np.isin(words.entry_task, lists.list_task[lists.unlisted_below])
+    next_to = np.flatnonzero(whole[:-1] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
+    left = np.concatenate([judgments.pairs.left, lists.entry[beside], next_to])
+    right = np.concatenate([judgments.pairs.right, lists.entry[beside + 1], next_to + np.int32(1)])
+    return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
+
+
 def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:
     """Columns below each other, 1 where a part has none; none where no part has any."""
     if all(column is None for column in columns):

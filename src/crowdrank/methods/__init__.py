@@ -13,6 +13,7 @@ from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
+from crowdrank.methods.crowdagg import CrowdAgg
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
 from crowdrank.methods.greedy_order import GreedyOrder
@@ -53,6 +54,7 @@ METHODS: dict[str, type[Method]] = {
     "condorcet": Condorcet,
     "greedy-order": GreedyOrder,
     "svp": SVP,
+    "crowdagg": CrowdAgg,
 }
 
 
