@@ -12,6 +12,7 @@ _HOME = {
     "Comparison": "evaluation.comparison",
     "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
+    "CrowdAgg": "methods.crowdagg",
     "CrowdBT": "methods.crowd_bt",
     "DawidSkene": "methods.dawid_skene",
     "EMElo": "methods.em_elo",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.condorcet import Condorcet as Condorcet
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
+    from crowdrank.methods.crowdagg import CrowdAgg as CrowdAgg
     from crowdrank.methods.dawid_skene import DawidSkene as DawidSkene
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo

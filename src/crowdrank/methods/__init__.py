@@ -13,6 +13,7 @@ from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
+from crowdrank.methods.crowdagg import CrowdAgg
 from crowdrank.methods.dawid_skene import DawidSkene
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
@@ -67,6 +68,7 @@ METHODS: dict[str, type[Method]] = {
     "svp": SVP,
     "plackett-luce": PlackettLuce,
     "mallows": Mallows,
+    "crowdagg": CrowdAgg,
 }
 
 
