@@ -16,6 +16,7 @@ from crowdrank.methods.crowd_thurstone import CrowdThurstone
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
 from crowdrank.methods.gda import GDA
+from crowdrank.methods.gda_pw import GDAPW
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.mean import Mean
@@ -41,6 +42,7 @@ class Method(Protocol):
 METHODS: dict[str, type[Method]] = {
     "mean": Mean,
     "gda": GDA,
+    "gda-pw": GDAPW,
     "borda": Borda,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,
