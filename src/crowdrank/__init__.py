@@ -20,6 +20,7 @@ _HOME = {
     "Evaluation": "evaluation.evaluate",
     "Fit": "consensus",
     "GDA": "methods.gda",
+    "GDAPW": "methods.gda_pw",
     "Gold": "study",
     "GreedyOrder": "methods.greedy_order",
     "JudgmentError": "study",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
     from crowdrank.methods.gda import GDA as GDA
+    from crowdrank.methods.gda_pw import GDAPW as GDAPW
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.majority_vote import MajorityVote as MajorityVote

@@ -18,6 +18,7 @@ from crowdrank.methods.dawid_skene import DawidSkene
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
 from crowdrank.methods.gda import GDA
+from crowdrank.methods.gda_pw import GDAPW
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.majority_vote import MajorityVote
@@ -51,6 +52,7 @@ METHODS: dict[str, type[Method]] = {
     "dawid-skene": DawidSkene,
     "rasch": Rasch,
     "gda": GDA,
+    "gda-pw": GDAPW,
     "borda": Borda,
     "rrf": RRF,
     "bradley-terry": BradleyTerry,

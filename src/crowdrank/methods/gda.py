@@ -31,7 +31,7 @@ from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
 from crowdrank.methods.grade_curves import CurveFit
-from crowdrank.methods.graded import prepare, wrap_relevance
+from crowdrank.methods.graded import of_posterior, prepare, wrap_relevance
 from crowdrank.methods.result import require
 from crowdrank.settings import check_fit, choice
 from crowdrank.study import Judgments, Kind
@@ -61,4 +61,6 @@ class GDA:
         notes = require(self.name, judgments, self.takes)
         study = prepare(judgments, self.quality_per)
         search = CurveFit(study.rows, study.scales, self.prior, ordered=self.means == "ordered", difficulty=self.difficulty)
-        return wrap_relevance(self.name, judgments, study, search.run(self.max_iter, self.tol), notes)
+        found = search.run(self.max_iter, self.tol)
+        relevance = of_posterior(found.posterior, found.nodes)
+        return wrap_relevance(self.name, judgments, study, relevance, found.gaussians, found.fit, notes)

@@ -98,6 +98,17 @@ def nodes_for(narrowest: float, difficulty: bool) -> Nodes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Gaussians:
+    """Curves as weighted normal densities of relevance: P(g | r) ∝ weight N(r; mean, variance), one row per annotator."""
+
+    mean: Floats
+    variance: Floats
+    weight: Floats
+    shift: Floats  # what was added to the slopes so that the mixture has mean 0
+    n_levels: NDArray[np.int64]  # of each annotator's scale; columns beyond are empty
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
     """The curve that annotators of each scale have in common: slopes, then intercepts, of its levels."""
 
@@ -122,14 +133,14 @@ def first_crowd(rows: Rows, scales: Scales) -> Crowd:
 def crowd_of(centre: Floats, n_levels: NDArray[np.int64]) -> Crowd:
     """The crowd with these curves."""
     most = centre.shape[1] // 2
-    _, spread, shift, _ = gaussians(centre[:, :most], centre[:, most:], n_levels)
-    return Crowd(centre, spread, shift)
+    found = gaussians(centre[:, :most], centre[:, most:], n_levels)
+    return Crowd(centre, found.variance, found.shift)
 
 
-def gaussians(slope: Floats, intercept: Floats, n_levels: NDArray[np.int64]) -> tuple[Floats, Floats, Floats, Floats]:
-    """The same curves as weighted normal densities: means, variance, shift of the slopes, and weights of the levels.
+def gaussians(slope: Floats, intercept: Floats, n_levels: NDArray[np.int64]) -> Gaussians:
+    """The curves with these slopes and intercepts of the log-odds as normal densities.
 
-    Of all sets of densities that give these curves, the one whose mixture has about mean 0 and variance 1, as relevance has.
+    Of all sets of densities that give the same curves, the one whose mixture has about mean 0 and variance 1, as relevance has.
     """
     there = np.arange(slope.shape[1]) < n_levels[:, None]
     x = np.linspace(-REACH, REACH, 33)
@@ -146,16 +157,14 @@ def gaussians(slope: Floats, intercept: Floats, n_levels: NDArray[np.int64]) -> 
     spread = 2 / (1 + np.sqrt(1 + 4 * variance))
     value = np.where(there, intercept + spread[:, None] * leaning**2 / 2, -np.inf)
     weight = np.exp(value - value.max(axis=1, keepdims=True))
-    return spread[:, None] * leaning, spread, shift, weight / weight.sum(axis=1, keepdims=True)
+    return Gaussians(spread[:, None] * leaning, spread, weight / weight.sum(axis=1, keepdims=True), shift, n_levels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """What was found: a row of slopes and one of intercepts per rater, and the posterior of each entry over the nodes."""
+    """What was found: the curves of the raters, and the posterior of each entry over the nodes."""
 
-    slope: Floats
-    intercept: Floats
-    crowd: Crowd
+    gaussians: Gaussians
     nodes: Nodes
     posterior: Floats
     fit: Fit
@@ -176,6 +185,7 @@ class CurveFit:
         busiest = float(np.quantile(np.diff(rows.entry_starts), 0.99)) if rows.n_entries else 0.0
         self._look(1 / np.sqrt(1 + busiest))
         self.step, self.variance = np.zeros((rows.n_raters, wide)), np.zeros((rows.n_raters, wide))
+        self.before, self.length = np.zeros((rows.n_raters, wide)), np.ones(rows.n_raters)
         self.pull = np.zeros((rows.n_raters, wide, wide))
         self.by_entry, self.by_rater = (
             RowSum(len(rows.entry), 1),
@@ -240,12 +250,30 @@ class CurveFit:
             known[number] = np.diag(matrix)
             move[number] = np.linalg.solve(matrix, part[wide * wide :] - (centre - self.first.centre)[number])
         step = self.step + np.einsum("aij,aj->ai", self.pull, move[scale])
-        self.theta = self.theta + np.clip(step, -LONGEST_STEP, LONGEST_STEP)
+        # Newton's steps may swing from one side of the optimum to the other: who turns around goes half as far.
+        turned = np.einsum("ai,ai->a", step, self.before) < 0
+        self.length = np.where(turned, self.length / 2, np.minimum(1.5 * self.length, 1.0))
+        self.before = step
+        self.theta = self.theta + self.length[:, None] * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
         centre += np.clip(move, -LONGEST_STEP, LONGEST_STEP)
+        if not self.difficulty:  # there the curves of hard entries would not stay the same
+            for curves in (self.theta, centre):
+                self._standardise(curves)
         if self.ordered:
             kernels.ascending(self.theta, 1 / np.maximum(self.variance, 1e-12), self.n_levels)
             kernels.ascending(centre, known, self.scale_levels)
         self.crowd = crowd_of(centre, self.scale_levels)
+
+    def _standardise(self, curves: Floats) -> None:
+        """Let curves follow relevance to mean 0 and variance 1 (parameter expansion).
+
+        Only the prior of relevance holds its scale, and where entries are well known that alone would take hundreds of steps.
+        """
+        x, judged = self.nodes.x, np.diff(self.rows.entry_starts) > 0
+        overall = self.posterior[judged].mean(axis=0) if judged.any() else np.exp(self.nodes.log_prior)
+        mean = float(overall @ x)
+        curves[:, self.most :] += mean * curves[:, : self.most]
+        curves[:, : self.most] *= np.sqrt(float(overall @ x**2) - mean**2)
 
     def run(self, max_iter: int, tol: float) -> Curves:
         """Alternate until no entry's relevance moves by more than `tol`."""
@@ -263,7 +291,8 @@ class CurveFit:
                 break
             self.maximise()
         slope, intercept = np.hsplit(self.theta, 2)
-        return Curves(slope, intercept, self.crowd, self.nodes, self.posterior, Fit(step + 1, converged, value))
+        found = gaussians(slope, intercept, self.n_levels)
+        return Curves(found, self.nodes, self.posterior, Fit(step + 1, converged, value))
 
 
 def _groups(starts: NDArray[np.int64], rows: slice) -> tuple[int, int]:

@@ -6,22 +6,23 @@ import math
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
+from crowdrank.methods.grade_curves import Gaussians
 from crowdrank.study import Floats
 
 NODES = np.linspace(-4.0, 4.0, 33)
 DENSITY = np.exp(-NODES * NODES / 2) / np.exp(-NODES * NODES / 2).sum()
 
 
-def informativeness(mean: Floats, variance: Floats, weight: Floats, n_levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def informativeness(curves: Gaussians) -> tuple[Floats, Floats]:
     """Per annotator: of a grade about an entry's relevance, and of a grade in a pair about the difference (Metrikov et al., eq. 5, 11).
 
     Relevance is N(0, 1) before the grade, so that a difference is N(0, 2).
     """
-    alone, paired = np.zeros(len(mean)), np.zeros(len(mean))
+    alone, paired = np.zeros(len(curves.mean)), np.zeros(len(curves.mean))
     with np.errstate(divide="ignore"):
-        _information(mean, variance, np.log(weight), n_levels, NODES, DENSITY, alone, paired)
+        log_weight = np.log(curves.weight)
+    _information(curves.mean, curves.variance, log_weight, curves.n_levels, NODES, DENSITY, alone, paired)
     return alone, paired
 
 

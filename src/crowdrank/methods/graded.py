@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus
-from crowdrank.methods.grade_curves import Curves, Nodes, Rows, gaussians, sorted_rows
+from crowdrank.consensus import Consensus, Fit
+from crowdrank.methods.grade_curves import Gaussians, Nodes, Rows, sorted_rows
 from crowdrank.methods.grade_information import informativeness
 from crowdrank.methods.grade_scale import Scales, scales_of
 from crowdrank.methods.pairwise import Raters
@@ -51,43 +51,54 @@ def _raters(judgments: Judgments, quality_per: Literal["study", "task"]) -> Rate
     return Raters(of_row.astype(np.int32), (distinct // n_tasks).astype(np.int32), (distinct % n_tasks).astype(np.int32))
 
 
-def wrap_relevance(method: str, judgments: Judgments, study: Graded, found: Curves, notes: Iterable[str]) -> Consensus:
-    """The consensus of a posterior over the grid."""
-    score, error, low, high, difficulty = summaries(found.posterior, found.nodes)
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """What was found of each entry: relevance with standard deviation and 95 % interval; difficulty, where it was asked for."""
+
+    score: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    difficulty: Floats | None
+
+
+def wrap_relevance(
+    method: str, judgments: Judgments, study: Graded, found: Relevance, curves: Gaussians, fit: Fit, notes: Iterable[str]
+) -> Consensus:
+    """The consensus of a graded model."""
     judged = np.diff(study.rows.entry_starts) > 0  # of the others nothing is known but the prior
-    score, error, low, high = (np.where(judged, values, np.nan) for values in (score, error, low, high))
-    levels = study.scales.n_levels[study.rows.scale]
-    mean, variance, _, weight = gaussians(found.slope, found.intercept, levels)
+    # Relevance is of the order of one: what is beyond these digits is rounding, and would break ties.
+    score = np.where(judged, np.round(found.score, 12), np.nan)
     consensus = wrap(
         method,
         judgments,
         score,
-        fit=found.fit,
-        annotators=_annotators(judgments, study, score, mean, variance, weight, levels),
-        low=np.minimum(low, score),
-        high=np.maximum(high, score),
+        fit=fit,
+        annotators=_annotators(judgments, study, score, curves),
+        low=np.where(judged, np.minimum(found.low, score), np.nan),
+        high=np.where(judged, np.maximum(found.high, score), np.nan),
         notes=notes,
     )
     above, below = consensus.neighbours
     gap_error = np.full(len(score), np.nan)
-    gap_error[above] = np.hypot(error[above], error[below])
-    curves = curve_columns(judgments, study, mean, variance, weight, levels)
-    return replace(consensus, gap_error=gap_error, difficulty=difficulty, curve_columns=curves)
+    gap_error[above] = np.hypot(found.error[above], found.error[below])
+    columns = _curve_columns(judgments, study, curves)
+    return replace(consensus, gap_error=gap_error, difficulty=found.difficulty, curve_columns=columns)
 
 
-def summaries(posterior: Floats, nodes: Nodes) -> tuple[Floats, Floats, Floats, Floats, Floats | None]:
-    """Of each entry: mean, standard deviation and interval of its relevance; its difficulty, where the grid has any."""
+def of_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
+    """What a posterior over the grid says of each entry: mean, spread and quantiles."""
     x = np.unique(nodes.x)
     per_x = len(nodes.x) // len(x)
     parts = [slice(start, start + ENTRIES_AT_ONCE) for start in range(0, max(len(posterior), 1), ENTRIES_AT_ONCE)]
     relevance = [_summary(posterior[part].reshape(-1, len(x), per_x).sum(axis=2), x) for part in parts]
     mean, error, low, high = (np.concatenate(values) for values in zip(*relevance, strict=True))
     difficulty = None if per_x == 1 else np.exp(-np.concatenate([posterior[part] @ np.log(nodes.sharp) for part in parts]))
-    return mean, error, low, high, difficulty
+    return Relevance(mean, error, low, high, difficulty)
 
 
 def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    mean = np.round(chance @ x, 12)  # relevance is of the order of one: what is beyond is rounding, and would break ties
+    mean = chance @ x
     error = np.sqrt(np.maximum(chance @ (x * x) - mean**2, 0.0))
     below, step = np.cumsum(chance, axis=1), x[1] - x[0]
     ends = []
@@ -99,25 +110,21 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
     return mean, error, ends[0], ends[1]
 
 
-def _annotators(
-    judgments: Judgments, study: Graded, score: Floats, mean: Floats, variance: Floats, weight: Floats, levels: NDArray[np.int64]
-) -> dict[str, NDArray[Any]]:
+def _annotators(judgments: Judgments, study: Graded, score: Floats, curves: Gaussians) -> dict[str, NDArray[Any]]:
     raters = study.raters
     count = np.diff(study.rows.rater_starts)
     quality = agreement(judgments, score)[0][raters.annotator]
     columns = annotator_columns(judgments, quality, count.astype(np.float64), raters.annotator, raters.task)
-    alone, paired = informativeness(mean, variance, weight, levels)
+    alone, paired = informativeness(curves)
     columns["verdict"][(alone < NOTHING) & (count >= ENOUGH) & (columns["verdict"] != "one-sided")] = "random"
-    return columns | {"informativeness": alone, "pair_informativeness": paired, "spread": np.sqrt(variance)}
+    return columns | {"informativeness": alone, "pair_informativeness": paired, "spread": np.sqrt(curves.variance)}
 
 
-def curve_columns(
-    judgments: Judgments, study: Graded, mean: Floats, variance: Floats, weight: Floats, levels: NDArray[np.int64]
-) -> dict[str, NDArray[Any]]:
+def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:
     """One row for each annotator and grade of their scale: what it means to them."""
     words, raters = judgments.vocabulary, study.raters
-    rater, level = np.nonzero(np.arange(mean.shape[1]) < levels[:, None])
-    grade = np.zeros((len(study.scales.grade), mean.shape[1]))
+    rater, level = np.nonzero(np.arange(curves.mean.shape[1]) < curves.n_levels[:, None])
+    grade = np.zeros((len(study.scales.grade), curves.mean.shape[1]))
     for scale, grades in enumerate(study.scales.grade):
         grade[scale, : len(grades)] = grades
     task = {} if raters.task is None else {"task": words.tasks[raters.task[rater]]}
@@ -125,7 +132,7 @@ def curve_columns(
         "annotator": words.annotators[raters.annotator[rater]],
         **task,
         "grade": grade[study.rows.scale[rater], level],
-        "mean": mean[rater, level],
-        "spread": np.sqrt(variance)[rater],
-        "weight": weight[rater, level],
+        "mean": curves.mean[rater, level],
+        "spread": np.sqrt(curves.variance)[rater],
+        "weight": curves.weight[rater, level],
     }
