@@ -32,6 +32,7 @@ _HOME = {
     "RRF": "methods.rrf",
     "PlackettLuce": "methods.plackett_luce",
     "Mallows": "methods.mallows",
+    "MedianRank": "methods.median_rank",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.mallows import Mallows as Mallows
     from crowdrank.methods.mean import Mean as Mean
+    from crowdrank.methods.median_rank import MedianRank as MedianRank
     from crowdrank.methods.mpm import MPM as MPM
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rrf import RRF as RRF

@@ -19,6 +19,7 @@ from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
+from crowdrank.methods.median_rank import MedianRank
 from crowdrank.methods.mpm import MPM
 from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rrf import RRF
@@ -43,6 +44,7 @@ class Method(Protocol):
 METHODS: dict[str, type[Method]] = {
     "mean": Mean,
     "borda": Borda,
+    "median-rank": MedianRank,
     "rrf": RRF,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,
