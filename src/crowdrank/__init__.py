@@ -38,6 +38,7 @@ _HOME = {
     "RRF": "methods.rrf",
     "PlackettLuce": "methods.plackett_luce",
     "Mallows": "methods.mallows",
+    "MedianRank": "methods.median_rank",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.majority_vote import MajorityVote as MajorityVote
     from crowdrank.methods.mallows import Mallows as Mallows
     from crowdrank.methods.mean import Mean as Mean
+    from crowdrank.methods.median_rank import MedianRank as MedianRank
     from crowdrank.methods.mpm import MPM as MPM
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch

@@ -24,6 +24,7 @@ from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
 from crowdrank.methods.majority_vote import MajorityVote
 from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
+from crowdrank.methods.median_rank import MedianRank
 from crowdrank.methods.mpm import MPM
 from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rasch import Rasch
@@ -54,6 +55,7 @@ METHODS: dict[str, type[Method]] = {
     "gda": GDA,
     "gda-pw": GDAPW,
     "borda": Borda,
+    "median-rank": MedianRank,
     "rrf": RRF,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,

@@ -17,13 +17,13 @@ ROUNDS = 20  # of shaking a large part's order and searching again
 
 
 @nb.njit(cache=True, nogil=True)
-def order_tasks(task_lists, starts, entry, position, below, weight, task_starts, takes_part, exact, seed, score):
+def order_tasks(task_lists, starts, entry, position, below, weight, task_starts, takes_part, exact, shakes, score):
     """Score the entries of every task by how many stand below them; the number of parts too large to be ordered exactly.
 
     Lists of task t are `task_lists[t] : task_lists[t + 1]`; `below[l]`: does list l put the task's other items below its own?
+    `shakes` are random numbers from 0 to 1.
     """
     searched = 0
-    np.random.seed(seed)
     for task in range(len(task_starts) - 1):
         first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
         against = np.zeros((size, size))
@@ -40,7 +40,7 @@ def order_tasks(task_lists, starts, entry, position, below, weight, task_starts,
             if end - begin > exact:
                 searched += 1
                 lists = slice(task_lists[task], task_lists[task + 1] + 1)
-                order[begin:end] = _searched(order[begin:end], against, votes, starts[lists], entry, first)
+                order[begin:end] = _searched(order[begin:end], against, votes, starts[lists], entry, first, shakes)
             elif end - begin > 1:
                 order[begin:end] = _best(order[begin:end], against, votes)
             begin = end
@@ -143,7 +143,7 @@ def _best(items, against, votes):
 
 
 @nb.njit(cache=True, nogil=True)
-def _searched(items, against, votes, starts, entry, first):
+def _searched(items, against, votes, starts, entry, first, shakes):
     """A good order of many items: from the Borda order and from the best list, then again and again from the best found, shaken."""
     best = _sorted(items, votes, votes)
     candidate = _best_list(items, best, against, starts, entry, first)
@@ -151,10 +151,13 @@ def _searched(items, against, votes, starts, entry, first):
     _improve(candidate, against, votes)
     if _cost(candidate, against) < _cost(best, against):
         best = candidate
+    drawn = 0
     for _ in range(ROUNDS):
         candidate = best.copy()
         for _ in range(max(2, len(items) // 10)):
-            _move(candidate, np.random.randint(len(items)), np.random.randint(len(items)))
+            place, to = shakes[drawn % len(shakes)], shakes[(drawn + 1) % len(shakes)]
+            _move(candidate, int(place * len(items)), int(to * len(items)))
+            drawn += 2
         _improve(candidate, against, votes)
         if _cost(candidate, against) < _cost(best, against):
             best = candidate
@@ -250,7 +253,7 @@ def _score(order, against, votes, first, score):
 
 @nb.njit(cache=True, nogil=True)
 def _alike(members, item, against, votes):
+    same = True
     for i in members:
-        if against[i, item] != against[item, i] or votes[i] != votes[item]:
-            return False
-    return True
+        same = same and against[i, item] == against[item, i] and votes[i] == votes[item]
+    return same

@@ -43,6 +43,7 @@ MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
 LARGEST_SUBSETS = 20  # items whose subsets fit in memory
 MOST_ROUNDS = 50  # of order and dispersions in turn
 STEP = 2.0**-20  # of weights: sums of such numbers are exact
+SHAKES = 1009  # random numbers for the local search, a prime: no round has the same as another
 CLEAREST = 20.0  # −log φ beyond which nobody is told apart
 
 
@@ -127,7 +128,8 @@ def _kemeny(lists: Rankings, words: Vocabulary, weight: Floats, exact: int, seed
     takes_part |= np.isin(words.entry_task, lists.list_task[unlisted > 0])
     task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
     rows = lists.list_starts, lists.entry, lists.position, lists.unlisted_below, counts
-    return score, order_tasks(task_lists, *rows, words.task_starts, takes_part, exact, seed, score)
+    shakes = np.random.default_rng(seed).random(SHAKES)
+    return score, order_tasks(task_lists, *rows, words.task_starts, takes_part, exact, shakes, score)
 
 
 def _unlisted(lists: Rankings, words: Vocabulary) -> NDArray[np.int64]:
