@@ -164,3 +164,43 @@ def _write(study: Study, what: str, out: Path, gold: Path | None, quality_out: P
     for path, _, written in wanted:
         if path:
             screen.say(f"{written} written to {path}")
+
+
+@app.command("spam")
+def spam(
+    files: options.Files,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Write the spoilt study to this file; of several kinds of judgment, each to FILE-grades, FILE-pairs, FILE-rankings.",
+            show_default=False,
+        ),
+    ],
+    share: Annotated[float, typer.Option(metavar="NUMBER", help="Annotators to add, as a share of those there are.")] = 0.3,
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="random: they answer by chance; malicious: the opposite of somebody else.")
+    ] = "random",
+    column: options.Columns = None,
+    top_k: options.TopK = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Add annotators who spoil a study, to see what a method bears.
+
+    Example: crowdrank simulate spam votes.csv --share 0.3 --out spoilt.csv
+    """
+    options.check_outputs([out], files)
+    from crowdrank import formats
+    from crowdrank import simulate as crowds
+
+    judgments = formats.read(*files, columns=options.assignments(column, "--column"), top_k=top_k)
+    spoilt = crowds.spam(judgments, share, kind, seed)  # type: ignore[arg-type]  # it says what is wrong with another kind
+    base, _, ending = out.name.partition(".")
+    kinds = spoilt.kinds if len(spoilt.kinds) > 1 else ()
+    wanted = {out.with_name(f"{base}-{each}.{ending}"): spoilt.only(each) for each in kinds} or {out: spoilt}
+    options.check_outputs([*wanted], files)
+    formats.write_files({**wanted})
+    added = len(spoilt.vocabulary.annotators) - len(judgments.vocabulary.annotators)
+    screen.say(f"added {screen.counted(added, 'annotators')}: {screen.in_words(spoilt)}")
+    for path in wanted:
+        screen.say(f"judgments written to {path}")

@@ -96,11 +96,12 @@ def _lead(reading: Reading, judged: NDArray[np.int64], in_task: NDArray[np.int64
 
 def _one_grade_each(grades: Grades) -> Grades:
     """Where an annotator graded an item more than once, the mean."""
-    order = np.lexsort((grades.grade, grades.entry, grades.annotator))
-    annotator, entry = grades.annotator[order], grades.entry[order]
-    starts = np.flatnonzero(np.r_[True, (np.diff(annotator) != 0) | (np.diff(entry) != 0)][: len(order)])
-    if len(starts) == len(order):
+    keys = (grades.annotator.astype(np.int64) << 32) | grades.entry
+    if len(np.unique(keys)) == len(keys):
         return grades
+    order = np.lexsort((grades.grade, keys))
+    annotator, entry = grades.annotator[order], grades.entry[order]
+    starts = np.flatnonzero(np.r_[True, np.diff(keys[order]) != 0])
     mean = np.add.reduceat(grades.grade[order], starts) / np.diff(np.r_[starts, len(order)])
     return Grades(annotator[starts], entry[starts], mean)
 

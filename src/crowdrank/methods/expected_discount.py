@@ -41,7 +41,7 @@ def in_lists(lists: Lists, discount: PowerSum, trust: Floats, others: Floats, lo
     leads = (trust * lists.slope, trust * lists.step)
     contests = (lists.level_starts, lists.won, lists.size, others - (lists.length - 1))
     if len(of_level):  # compiling takes longer than most fits
-        _expect_levels(contests, leads, log_factor, _at_nodes(discount), of_level)
+        _expect_levels(contests, leads, log_factor, _at_nodes(discount, int(np.diff(lists.level_starts).max())), of_level)
     return of_level[lists.row_level]
 
 
@@ -50,36 +50,46 @@ def in_pairs(pairs: PairBallots, discount: PowerSum, trust: Floats, others: Floa
     of_row = np.empty(len(pairs.entry))
     contests = (pairs.starts, pairs.lead, others - np.diff(pairs.starts))
     if len(of_row):
-        _expect_rows(contests, trust, log_factor, _at_nodes(discount), of_row)
+        _expect_rows(contests, trust, log_factor, _at_nodes(discount, int(np.diff(pairs.starts).max())), of_row)
     return of_row
 
 
-def _at_nodes(discount: PowerSum):
-    """A contest contributes the factor `half + lead × gap` at each node; and room to work in."""
+def _at_nodes(discount: PowerSum, most: int):
+    """A contest contributes the factor `half + lead × gap` at each node. And room to work in, for so many contests."""
     half = (1 + discount.node) / 2
-    return half, 1 - discount.node, np.log(half), discount.weight, np.empty_like(half), np.empty_like(half)
+    return half, 1 - discount.node, np.log(half), discount.weight, np.empty_like(half), np.empty_like(half), np.empty(most)
 
 
 @nb.njit(cache=True, nogil=True)
 def _expect_levels(contests, leads, log_factor, at_nodes, out):
-    (starts, won, size, undecided), (slope, step), (half, gap, log_half, weight, state, factor) = contests, leads, at_nodes
+    (starts, won, size, undecided), (slope, step) = contests, leads
+    half, gap, log_half, weight, state, factor, single = at_nodes
     for number in range(len(starts) - 1):
         for level in range(starts[number], starts[number + 1]):
             _begin(state, log_half, undecided[number], log_factor[number])
+            singles = 0
             for other in range(starts[number], starts[number + 1]):
                 difference = won[level] - won[other]
                 lead = slope[number] * difference + step[number] * ((difference > 0) - (difference < 0))
-                _meet(state, factor, half, gap, lead, size[other] - (other == level))
+                times = size[other] - (other == level)
+                if times == 1:
+                    single[singles] = lead
+                    singles += 1
+                elif times > 1:
+                    _meet_alike(state, factor, half, gap, lead, times)
+            _meet(state, half, gap, single, singles)
             out[level] = _total(state, weight)
 
 
 @nb.njit(cache=True, nogil=True)
 def _expect_rows(contests, trust, log_factor, at_nodes, out):
-    (starts, lead, undecided), (half, gap, log_half, weight, state, factor) = contests, at_nodes
+    starts, lead, undecided = contests
+    half, gap, log_half, weight, state, _, single = at_nodes
     for row in range(len(starts) - 1):
         _begin(state, log_half, undecided[row], log_factor[row])
         for contest in range(starts[row], starts[row + 1]):
-            _meet(state, factor, half, gap, trust[row] * lead[contest], 1)
+            single[contest - starts[row]] = trust[row] * lead[contest]
+        _meet(state, half, gap, single, starts[row + 1] - starts[row])
         out[row] = _total(state, weight)
 
 
@@ -89,13 +99,19 @@ def _begin(state, log_half, undecided, log_factor):
         state[q] = np.exp(undecided * log_half[q] + log_factor)
 
 
+# Products taken in another order than written, several contests at a time: twice as fast.
+@nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _meet(state, half, gap, lead, count):
+    for q in range(len(state)):
+        at_half, at_gap, product = half[q], gap[q], state[q]
+        for contest in range(count):
+            product *= at_half + lead[contest] * at_gap
+        state[q] = product
+
+
 @nb.njit(cache=True, nogil=True)
-def _meet(state, factor, half, gap, lead, times):
-    """So many contests with the same lead: raised to that power by repeated squaring."""
-    if times == 1:
-        for q in range(len(state)):
-            state[q] *= half[q] + lead * gap[q]
-        return
+def _meet_alike(state, factor, half, gap, lead, times):
+    """Several contests with the same lead: raised to that power by repeated squaring."""
     for q in range(len(state)):
         factor[q] = half[q] + lead * gap[q]
     while times > 0:

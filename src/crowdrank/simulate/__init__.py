@@ -2,6 +2,7 @@
 
 from crowdrank.simulate.graded import grades as grades
 from crowdrank.simulate.pairwise import pairs as pairs
+from crowdrank.simulate.spam import spam as spam
 from crowdrank.simulate.study import Study as Study
 
-__all__ = ["Study", "grades", "pairs"]
+__all__ = ["Study", "grades", "pairs", "spam"]
