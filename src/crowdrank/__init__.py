@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Borda": "methods.borda",
     "BradleyTerry": "methods.bradley_terry",
+    "CRF": "methods.crf",
     "Comparison": "evaluation.comparison",
     "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
+    from crowdrank.methods.crf import CRF as CRF
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
     from crowdrank.methods.elo import Elo as Elo
