@@ -9,6 +9,11 @@ __version__ = "0.1.0"
 _HOME = {
     "Borda": "methods.borda",
     "BradleyTerry": "methods.bradley_terry",
+    "SVD": "methods.svd",
+    "WeightedBorda": "methods.weighted_borda",
+    "WeightedRRF": "methods.weighted_rrf",
+    "Boosted": "methods.boosted",
+    "Ensemble": "methods.ensemble",
     "CRF": "methods.crf",
     "Comparison": "evaluation.comparison",
     "Condorcet": "methods.condorcet",
@@ -66,6 +71,7 @@ if TYPE_CHECKING:
     from crowdrank.formats import write as write
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import fit as fit
+    from crowdrank.methods.boosted import Boosted as Boosted
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
@@ -74,14 +80,18 @@ if TYPE_CHECKING:
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
+    from crowdrank.methods.ensemble import Ensemble as Ensemble
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.svd import SVD as SVD
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
     from crowdrank.methods.trueskill import TrueSkill as TrueSkill
     from crowdrank.methods.variance_bt import VarianceBT as VarianceBT
+    from crowdrank.methods.weighted_borda import WeightedBorda as WeightedBorda
+    from crowdrank.methods.weighted_rrf import WeightedRRF as WeightedRRF
     from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError

@@ -43,7 +43,7 @@ class CRF:
     potential: str | None = None  # log, difference or binary; none: whichever does best on validation tasks
     weights: str = "mixed"  # own, shared, or mixed: shared by all, with own ones on top for annotators met often enough
     measure: str = "ndcg"  # what to learn for: ndcg, ndcg@k, err, err@k, map or p@k
-    max_iter: int = 60  # passes over the training tasks
+    max_iter: int = 120  # passes over the training tasks
     seed: int = 0
 
     def __post_init__(self) -> None:

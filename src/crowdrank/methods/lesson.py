@@ -38,7 +38,9 @@ class Lesson:
     def worth(self, wanted: Target, score: Floats) -> Floats:
         """The measure in each task that was held back, of the order by these scores; entries without a score come last."""
         gain, score = wanted.gain(self.grade, self.top), np.nan_to_num(score, nan=-np.inf)
-        return np.array([worth_of_list(wanted, gain[entries[np.argsort(-score[entries], kind="stable")]]) for entries in self.held])
+        return np.array(
+            [worth_of_list(wanted, gain[entries[np.argsort(-score[entries], kind="stable")]]) for entries in self.held]
+        )
 
 
 def lesson(judgments: Judgments, gold: Gold, validation: Iterable[Any] | None, seed: int) -> Lesson:

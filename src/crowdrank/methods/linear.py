@@ -45,10 +45,15 @@ class LinearMethod(Protocol):
     name: ClassVar[str]
     takes: ClassVar[tuple[Kind, ...]]
     columns: ClassVar[tuple[str, ...]]  # what its weights are called; the first may be that of entries missed
-    weights: str
-    measure: str
-    max_iter: int
-    seed: int
+
+    @property
+    def weights(self) -> str: ...
+    @property
+    def measure(self) -> str: ...
+    @property
+    def max_iter(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
 
     def variants(self) -> Sequence[Self]:
         """Itself with everything that was left open filled in, in every way worth trying; the usual one first."""
@@ -72,7 +77,7 @@ class LinearAggregator:
     method: LinearMethod
     annotators: Ids
     weight: Floats  # one row per annotator, and a last one for annotators not met before
-    training: Fit = Fit()
+    training: Fit
 
     @property
     def name(self) -> str:
@@ -198,7 +203,7 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Itera
     """The weights after each stage of the passes."""
     words = judgments.vocabulary
     cells = method.cells(judgments)
-    own = _rows_of_annotators(method.weights, cells, known, words)
+    own = rows_of_annotators(method.weights, cells, known, words)
     rng = np.random.default_rng(method.seed)
     scale = np.sqrt(np.mean(cells.value**2)) or 1.0
     shape = int(own.max(initial=-1)) + 1, cells.value.shape[1]
@@ -215,12 +220,16 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Itera
             yield _Learned(method, words, cells, own, mean / scale, number, list(worths))
 
 
-def _rows_of_annotators(weights: str, cells: Cells, known: Lesson, words: Vocabulary) -> NDArray[np.int64]:
-    """Annotator → row of their own weights: for those met in enough tasks, or (`own`) at all."""
+def rows_of_annotators(
+    weights: str, cells: Cells, known: Lesson, words: Vocabulary, most: int | None = None
+) -> NDArray[np.int64]:
+    """Annotator → row of their own weights: for those met in enough tasks, or (`own`) at all; at most so many, by the tasks they met."""
     learned = np.isin(cells.entry, np.concatenate(known.tasks))
     met = np.unique(np.stack([cells.annotator[learned], words.entry_task[cells.entry[learned]]]), axis=1)[0]
     times = np.bincount(met, minlength=len(words.annotators))
     has = times >= {"own": 1, "mixed": min(MET_OFTEN, len(known.tasks)), "shared": np.inf}[weights]
+    if most is not None:
+        has[np.argsort(-times, kind="stable")[most:]] = False
     return np.where(has, np.cumsum(has) - 1, -1)
 
 
@@ -266,8 +275,6 @@ class _Batches:
     def _step(self, steps: _AdaGrad, sample: Sample, size: Sample, gain: Floats, best: Floats) -> float:
         slope = np.zeros_like(steps.weight)
         how, discount = self.wanted.how, self.discount
-        total = expected_over_tasks(
-            sample, size, *self.cells, steps.weight, gain, best, how, discount, ORDERS, FIRST, slope
-        )
+        total = expected_over_tasks(sample, size, *self.cells, steps.weight, gain, best, how, discount, ORDERS, FIRST, slope)
         steps.climb(slope / len(sample))
         return float(total)

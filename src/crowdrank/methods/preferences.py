@@ -47,8 +47,7 @@ def cells_of(judgments: Judgments, potential: str) -> Cells:
     preferred = np.concatenate([preferred, told * left_won, told * ~left_won])
     beaten = np.concatenate([beaten, told * ~left_won, told * left_won])
     size = np.diff(words.task_starts)[words.entry_task[entry]]
-    cells = summed(entry, annotator, np.stack([preferred / size, -beaten / size], axis=1), words)
-    return Cells(cells.entry, cells.annotator, np.column_stack([np.full(len(cells.entry), -1.0), cells.value]))
+    return with_missing(summed(entry, annotator, np.stack([preferred / size, -beaten / size], axis=1), words))
 
 
 def summed(entry: Codes, annotator: Codes, value: Floats, words: Vocabulary) -> Cells:
@@ -57,6 +56,11 @@ def summed(entry: Codes, annotator: Codes, value: Floats, words: Vocabulary) -> 
     total = np.stack([sum_by(number, column, len(keys)) for column in value.T], axis=1)
     who = max(len(words.annotators), 1)
     return Cells((keys // who).astype(np.int32), (keys % who).astype(np.int32), total)
+
+
+def with_missing(cells: Cells) -> Cells:
+    """The same with −1 in front: an annotator adds their weight of missed entries to all of a task, and takes it off where they have a cell."""
+    return Cells(cells.entry, cells.annotator, np.column_stack([np.full(len(cells.entry), -1.0), cells.value]))
 
 
 def list_preferences(lists: Rankings, words: Vocabulary, potential: str) -> tuple[Floats, Floats]:

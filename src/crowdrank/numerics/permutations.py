@@ -76,7 +76,9 @@ def expected_worth(score, gain, how, discount, orders, slope):
 
 
 @nb.njit(cache=True, nogil=True)
-def expected_over_tasks(sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, orders, first, change):
+def expected_over_tasks(
+    sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, orders, first, change
+):
     """The summed mean worth, as a share of the best, of samples of items, one per task; its derivatives are added to `change`.
 
     Row r of `sample` holds `size[r]` entries; `gain` is theirs, `best[r]` the worth of their best order. An entry's score is Σ value · weight over its cells; the
