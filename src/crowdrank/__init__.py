@@ -9,6 +9,12 @@ __version__ = "0.1.0"
 _HOME = {
     "Borda": "methods.borda",
     "BradleyTerry": "methods.bradley_terry",
+    "SVD": "methods.svd",
+    "WeightedBorda": "methods.weighted_borda",
+    "WeightedRRF": "methods.weighted_rrf",
+    "Boosted": "methods.boosted",
+    "Ensemble": "methods.ensemble",
+    "CRF": "methods.crf",
     "Comparison": "evaluation.comparison",
     "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
@@ -79,15 +85,18 @@ if TYPE_CHECKING:
     from crowdrank.grading import labels as labels
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import fit as fit
+    from crowdrank.methods.boosted import Boosted as Boosted
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
+    from crowdrank.methods.crf import CRF as CRF
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
     from crowdrank.methods.crowdagg import CrowdAgg as CrowdAgg
     from crowdrank.methods.dawid_skene import DawidSkene as DawidSkene
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
+    from crowdrank.methods.ensemble import Ensemble as Ensemble
     from crowdrank.methods.gda import GDA as GDA
     from crowdrank.methods.gda_pw import GDAPW as GDAPW
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
@@ -100,10 +109,13 @@ if TYPE_CHECKING:
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.rrf import RRF as RRF
+    from crowdrank.methods.svd import SVD as SVD
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
     from crowdrank.methods.trueskill import TrueSkill as TrueSkill
     from crowdrank.methods.variance_bt import VarianceBT as VarianceBT
+    from crowdrank.methods.weighted_borda import WeightedBorda as WeightedBorda
+    from crowdrank.methods.weighted_rrf import WeightedRRF as WeightedRRF
     from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError
