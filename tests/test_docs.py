@@ -24,6 +24,9 @@ def user_files(tmp_path, monkeypatch):
     cr.write(study.gold, "known.csv")
     grades = pl.DataFrame({"task": "q1", "annotator": ["a", "b"] * 3, "item": list("xxyyzz"), "grade": [0, 1, 1, 1, 2, 2]})
     cr.write(grades, "grades.parquet")
+    for number in (1, 2, 3):
+        Path(f"run{number}.txt").write_text("".join(f"q1 Q0 {item} {at} {-at} run{number}\n" for at, item in enumerate("xyz")))
+    Path("qrels.txt").write_text("q1 0 x 1\nq1 0 y 0\n")
 
 
 def blocks(language: str) -> list[str]:

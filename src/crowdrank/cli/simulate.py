@@ -199,7 +199,7 @@ def spam(
     kinds = spoilt.kinds if len(spoilt.kinds) > 1 else ()
     wanted = {out.with_name(f"{base}-{each}.{ending}"): spoilt.only(each) for each in kinds} or {out: spoilt}
     options.check_outputs([*wanted], files)
-    formats.write_files({**wanted})
+    formats.write_files({path: study for path, study in wanted.items()})  # noqa: C416  # mypy: the keys may be of a wider type
     added = len(spoilt.vocabulary.annotators) - len(judgments.vocabulary.annotators)
     screen.say(f"added {screen.counted(added, 'annotators')}: {screen.in_words(spoilt)}")
     for path in wanted:
