@@ -2,7 +2,20 @@
 
     P(g | g', d, d', a, a') ∝ α_g N(r_d − r_d'; μ_g − μ'_g', √(w w' ε_d ε_d'))        r ~ N(0, 1)
 
-X
+The grade g of annotator a on item d is compared with every other judgment of the task (g' of a' on d'), so that only differences of relevance
+within a task count; the sum is divided by the number of partners of a judgment. The curves μ, w, α of the annotators are those of
+`gda`, found with relevance integrated out: maximising over curves and relevance together, as the paper does, fits them to noise (trec_rf10:
+MAP .786 instead of .797). Given the curves the problem is convex, and five or six Newton steps find the relevances. With `difficulty`, ε of every
+entry is estimated along with them.
+
+Pairs are streamed, never stored. A judgment meets all others of its task, or, where there are more than `partners`, as many of them spread
+evenly over a random order. 64 partners rank as well as 200, within the noise of the sample (trec_rf10 and llmjudge24, ± .001); all pairs of
+a task with K judgments cost K/64 times as much.
+
+What pairs tell is squeezed, the partner's deviation from their own grade being taken at face value: one factor for the study and the mean of
+each task bring it back to the scale of relevance. The interval is that of relevance around this score: the variance of `gda`'s
+posterior plus the squared distance from its mean. Laplace's intervals count every judgment twice, as itself and as a partner, and cover 71 to
+91 % instead of 95.
 
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM 2015.
 

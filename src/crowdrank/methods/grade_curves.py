@@ -124,7 +124,7 @@ def first_crowd(rows: Rows, scales: Scales) -> Crowd:
     for scale, n in enumerate(scales.n_levels):
         count = np.bincount(rows.level[rows.scale[rows.rater] == scale], minlength=n).astype(np.float64)
         share = (count + 0.5) / (count.sum() + 0.5 * n)
-        normal = np.array([NormalDist().inv_cdf(place) for place in np.cumsum(share) - share / 2])
+        normal = np.array([NormalDist().inv_cdf(p) for p in np.cumsum(share) - share / 2])
         centre[scale, :n] = normal - normal.mean()
         centre[scale, most : most + n] = np.log(share) - np.log(share).mean()
     return crowd_of(centre, scales.n_levels)

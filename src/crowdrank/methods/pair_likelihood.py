@@ -40,8 +40,7 @@ class PairLikelihood:
         self.first, self.size = starts[task[order]], size
         self.met = np.minimum(size - 1, partners)
         others = size - np.diff(rows.entry_starts)[self.entry]  # judgments of the task on other entries
-        with np.errstate(divide="ignore"):
-            self.weight = np.where(others > 0, (size - 1) / (self.met * others), 0.0)
+        self.weight = (size - 1) / np.maximum(self.met * others, 1)
         self.task, self.n, self.curves = entry_task, len(entry_task), curves
         self.log_spread = np.log(curves.variance)[self.rater]
         self.mean = curves.mean[self.rater, self.level]
