@@ -33,6 +33,7 @@ _HOME = {
     "PlackettLuce": "methods.plackett_luce",
     "Mallows": "methods.mallows",
     "MedianRank": "methods.median_rank",
+    "CPS": "methods.cps",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
+    from crowdrank.methods.cps import CPS as CPS
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
     from crowdrank.methods.elo import Elo as Elo

@@ -11,6 +11,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
+from crowdrank.methods.cps import CPS
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
 from crowdrank.methods.elo import Elo
@@ -61,6 +62,7 @@ METHODS: dict[str, type[Method]] = {
     "svp": SVP,
     "plackett-luce": PlackettLuce,
     "mallows": Mallows,
+    "cps": CPS,
 }
 
 
