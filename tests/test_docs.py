@@ -24,8 +24,9 @@ def user_files(tmp_path, monkeypatch):
     cr.write(study.gold, "known.csv")
     grades = pl.DataFrame({"task": "q1", "annotator": ["a", "b"] * 3, "item": list("xxyyzz"), "grade": [0, 1, 1, 1, 2, 2]})
     cr.write(grades, "grades.parquet")
-    for number in (1, 2, 3):
-        Path(f"run{number}.txt").write_text("".join(f"q1 Q0 {item} {at} {-at} run{number}\n" for at, item in enumerate("xyz")))
+    for system, order in (("bm25", "xyz"), ("dense", "zyx"), ("splade", "xzy")):
+        lines = [f"q1 Q0 {item} {rank} {9 - rank} {system}" for rank, item in enumerate(order, 1)]
+        Path(f"{system}.txt").write_text("\n".join(lines))
     Path("qrels.txt").write_text("q1 0 x 1\nq1 0 y 0\n")
 
 

@@ -45,6 +45,7 @@ _HOME = {
     "PlackettLuce": "methods.plackett_luce",
     "Mallows": "methods.mallows",
     "MedianRank": "methods.median_rank",
+    "CPS": "methods.cps",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
     from crowdrank.methods.crf import CRF as CRF
+    from crowdrank.methods.cps import CPS as CPS
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
     from crowdrank.methods.crowdagg import CrowdAgg as CrowdAgg

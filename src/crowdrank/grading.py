@@ -137,6 +137,7 @@ def _chances(consensus: Consensus, found: Labels) -> Floats:
     entry = found.entry
     spread = np.maximum((consensus.high[entry] - consensus.low[entry]) / (2 * NINETY_FIVE), np.finfo(float).tiny)
     cut = found.cut[consensus.vocabulary.entry_task[entry]]
-    above = ndtr((consensus.score[entry][:, None] - cut) / spread[:, None])
+    with np.errstate(over="ignore"):  # a score without doubt is infinitely far from any cut
+        above = ndtr((consensus.score[entry][:, None] - cut) / spread[:, None])
     at_least = np.c_[np.ones(len(entry)), above, np.zeros(len(entry))]
     return np.asarray(at_least[:, :-1] - at_least[:, 1:], dtype=np.float64)

@@ -32,7 +32,11 @@ def test_what_top_k_lists_leave_out_shares_the_last_places(build):
 
 
 def test_a_weight_is_as_many_lists(build):
-    lists = [("t", "ann", [["a"], ["b"], ["c"]], False), ("t", "bob", [["c"], ["b"], ["a"]], True), ("t", "cy", [["b"], ["a"]], True)]
+    lists = [
+        ("t", "ann", [["a"], ["b"], ["c"]], False),
+        ("t", "bob", [["c"], ["b"], ["a"]], True),
+        ("t", "cy", [["b"], ["a"]], True),
+    ]
     weighted = MedianRank(weights={"ann": 2, "cy": 3}).fit(build.judgments(lists=lists)).score
     repeated = MedianRank().fit(build.judgments(lists=[lists[0]] * 2 + [lists[1]] + [lists[2]] * 3)).score
     np.testing.assert_allclose(weighted, repeated)

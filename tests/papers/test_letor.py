@@ -1,4 +1,4 @@
-"""Rank aggregation on LETOR's MQ2008-agg: the RRF row of Volkovs and Zemel (CIKM 2013), mean of the five folds' test parts."""
+"""Rank aggregation on LETOR's MQ2008-agg: rows of Table 2 of Volkovs and Zemel (CIKM 2013), mean of the five folds' test parts."""
 
 import os
 from pathlib import Path
@@ -49,3 +49,19 @@ def test_the_same_from_letors_own_format(letor, tmp_path):
     (tmp_path / "agg.txt").write_text("\n".join(text))
     found = cr.evaluate(cr.RRF().fit(cr.read(tmp_path / "agg.txt")), cr.read_gold(tmp_path / "agg.txt"), MEASURES)
     assert [round(value, 2) for value in mean_of_parts(found)] == RRF
+
+
+def test_cps_is_well_ahead_of_the_papers(letor):
+    """Learned from three parts of each fold. The paper's row starts with 26.52 and ends with 41.02; RRF's, with 38.77 and 47.71."""
+    _, gold = letor
+    lists, table = cr.read(FOLDER / "rankings.csv.gz", top_k=True), pl.read_csv(FOLDER / "gold.csv.gz", infer_schema=False)
+    measured = []
+    for fold in range(5):
+        train = [f"S{(fold + part) % 5 + 1}" for part in range(3)]
+        taught = cr.gold(table.filter(pl.col("fold_part").is_in(train)).select("task", "item", "grade"))
+        tested = table.filter(pl.col("fold_part") == f"S{(fold + 4) % 5 + 1}")["task"].unique()
+        found = cr.evaluate(cr.CPS().fit(lists, gold=taught), gold, MEASURES).per_task
+        measured.append(found.filter(pl.col("task").is_in(tested.implode())).select(pl.col(MEASURES).mean()))
+    row = pl.concat(measured).mean().row(0)
+    assert row[0] > 0.41
+    assert row[-1] > 0.49

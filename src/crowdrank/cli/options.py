@@ -28,7 +28,7 @@ TopK = Annotated[
     typer.Option(
         "--top-k/--no-top-k",
         metavar="",
-        help="Items that a ranking leaves out stand below all it lists; so they do in TREC runs, unless told.",
+        help="Items that a ranking leaves out stand below all it lists; so they do in TREC's and LETOR's files, unless told.",
         show_default=False,
     ),
 ]

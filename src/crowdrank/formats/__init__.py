@@ -28,7 +28,7 @@ def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool
     may stand beside them, and weight and strength beside pairs. Names such as worker, model_a, query_id are understood, others by `columns={"annotator": "user"}`.
     TREC runs are rankings by their tags (by the names of the files, where several use the same tag), ordered by score as in
     trec_eval; LETOR's files of ranks are rankings too. With `top_k`, items of a task that a ranking leaves out stand below all it
-    lists; unless told, they do in TREC runs and nowhere else.
+    lists; unless told, they do in TREC runs and LETOR's files and nowhere else.
     """
     if not paths:
         raise JudgmentError("no file to read")

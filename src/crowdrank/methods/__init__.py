@@ -11,6 +11,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
+from crowdrank.methods.cps import CPS
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
 from crowdrank.methods.crowdagg import CrowdAgg
@@ -73,6 +74,7 @@ METHODS: dict[str, type[Method]] = {
     "plackett-luce": PlackettLuce,
     "mallows": Mallows,
     "crowdagg": CrowdAgg,
+    "cps": CPS,
 }
 
 

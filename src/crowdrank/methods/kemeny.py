@@ -5,15 +5,66 @@ which beats all that follow by majority; every best order keeps to them. Parts u
 over subsets, larger ones by local search. Of orders at the same distance, the one that agrees best with the votes (Borda) is taken, so
 that names decide only between items that nothing tells apart.
 
-Weights are multiples of a power of two: their sums are exact in any order, and equal costs are equal.
+Weights are multiples of a power of two (`exact_weights`): their sums are exact in any order, and equal costs are equal.
 """
 
 from __future__ import annotations
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
+from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
+
+MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
+STEP = 2.0**-20  # of weights
 ROUNDS = 20  # of shaking a large part's order and searching again
+
+
+def by_task(lists: Rankings) -> Rankings:
+    """The lists in the order of their tasks."""
+    order = np.argsort(lists.list_task, kind="stable")
+    lengths = np.diff(lists.list_starts)
+    rows = np.argsort(np.argsort(order, kind="stable")[lists.row_list], kind="stable")
+    return Rankings(
+        list_annotator=lists.list_annotator[order],
+        list_task=lists.list_task[order],
+        unlisted_below=lists.unlisted_below[order],
+        row_list=np.repeat(np.arange(len(order), dtype=np.int32), lengths[order]),
+        entry=lists.entry[rows],
+        position=lists.position[rows],
+    )
+
+
+def refuse_large_tasks(method: str, words: Vocabulary) -> None:
+    """A table of all pairs must fit."""
+    sizes = np.diff(words.task_starts)
+    if sizes.max(initial=0) > MOST_ITEMS:
+        worst = words.tasks[int(sizes.argmax())]
+        raise JudgmentError(
+            f"{method} looks at all pairs of items: task {worst!r} has {sizes.max():,} items, at most {MOST_ITEMS:,} fit; "
+            "use borda, rrf or plackett-luce"
+        )
+
+
+def left_out(lists: Rankings, words: Vocabulary) -> NDArray[np.int64]:
+    """How many items each list puts below its own without naming them."""
+    below = np.diff(words.task_starts)[lists.list_task] - np.diff(lists.list_starts)
+    return np.where(lists.unlisted_below, below, 0)
+
+
+def taking_part(lists: Rankings, words: Vocabulary) -> NDArray[np.bool_]:
+    """Which entries some list compares with others."""
+    out = left_out(lists, words)
+    part = np.isin(words.entry_task, lists.list_task[out > 0])
+    part[lists.entry[(np.diff(lists.list_starts) + out > 1)[lists.row_list]]] = True
+    return part
+
+
+def exact_weights(weight: Floats) -> Floats:
+    """Weights as multiples of a power of two, the largest 1: sums of such numbers are exact, in whatever order."""
+    largest = np.abs(weight).max(initial=0.0) or 1.0
+    return np.asarray(np.rint(weight / largest / STEP) * STEP)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -29,7 +80,7 @@ def order_tasks(task_lists, starts, entry, position, below, weight, task_starts,
         against = np.zeros((size, size))
         for number in range(task_lists[task], task_lists[task + 1]):
             rows = slice(starts[number], starts[number + 1])
-            _count(entry[rows], position[rows], below[number], weight[number], first, against)
+            count_preferences(entry[rows], position[rows], below[number], weight[number], first, against)
         votes = np.zeros(size)
         for i in range(size):
             for j in range(size):
@@ -49,7 +100,7 @@ def order_tasks(task_lists, starts, entry, position, below, weight, task_starts,
 
 
 @nb.njit(cache=True, nogil=True)
-def _count(entry, position, below, weight, first, against):
+def count_preferences(entry, position, below, weight, first, against):
     """One list's preferences. Ties have none."""
     for a in range(len(entry)):
         for b in range(a + 1, len(entry)):

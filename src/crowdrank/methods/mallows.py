@@ -32,17 +32,15 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_lists
-from crowdrank.methods.kemeny import order_tasks
+from crowdrank.methods.kemeny import by_task, exact_weights, left_out, order_tasks, refuse_large_tasks, taking_part
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, is_number
-from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Kind, Rankings, Vocabulary
+from crowdrank.study import Codes, Floats, Judgments, Kind, Rankings, Vocabulary
 
-MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
 LARGEST_SUBSETS = 20  # items whose subsets fit in memory
 MOST_ROUNDS = 50  # of order and dispersions in turn
-STEP = 2.0**-20  # of weights: sums of such numbers are exact
 SHAKES = 1009  # random numbers for the local search, a prime: no round has the same as another
 CLEAREST = 20.0  # −log φ beyond which nobody is told apart
 
@@ -70,8 +68,8 @@ class Mallows:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task in the Kemeny order of its lists."""
         notes = require(self.name, judgments, self.takes)
-        words, lists = judgments.vocabulary, _by_task(as_lists(judgments))
-        _refuse_large_tasks(words)
+        words, lists = judgments.vocabulary, by_task(as_lists(judgments))
+        refuse_large_tasks(self.name, words)
         weight = annotator_weights(self.weights, words)
         score, searched = _kemeny(lists, words, weight, self.exact, self.seed)
         clear = dispersions(lists, words, score, self.prior)
@@ -93,55 +91,19 @@ class Mallows:
         return wrap(self.name, judgments, score, fit=Fit(steps, converged, -total), annotators=columns, notes=notes)
 
 
-def _by_task(lists: Rankings) -> Rankings:
-    """The lists in the order of their tasks."""
-    order = np.argsort(lists.list_task, kind="stable")
-    lengths = np.diff(lists.list_starts)
-    rows = np.argsort(np.argsort(order, kind="stable")[lists.row_list], kind="stable")
-    return Rankings(
-        list_annotator=lists.list_annotator[order],
-        list_task=lists.list_task[order],
-        unlisted_below=lists.unlisted_below[order],
-        row_list=np.repeat(np.arange(len(order), dtype=np.int32), lengths[order]),
-        entry=lists.entry[rows],
-        position=lists.position[rows],
-    )
-
-
-def _refuse_large_tasks(words: Vocabulary) -> None:
-    sizes = np.diff(words.task_starts)
-    if sizes.max(initial=0) > MOST_ITEMS:
-        worst = words.tasks[int(sizes.argmax())]
-        raise JudgmentError(
-            f"mallows looks at all pairs of items: task {worst!r} has {sizes.max():,} items, at most {MOST_ITEMS:,} fit; "
-            "use borda, rrf or plackett-luce"
-        )
-
-
 def _kemeny(lists: Rankings, words: Vocabulary, weight: Floats, exact: int, seed: int) -> tuple[Floats, int]:
     """The order with the least weighted distance, as scores; and how many groups of items it could not be found for with certainty."""
-    largest = np.abs(weight).max(initial=0.0) or 1.0
-    counts = np.rint(weight / largest / STEP)[lists.list_annotator] * STEP
-    score, takes_part = np.full(words.n_entries, np.nan), np.zeros(words.n_entries, dtype=bool)
-    unlisted = _unlisted(lists, words)
-    takes_part[lists.entry[(np.diff(lists.list_starts) + unlisted > 1)[lists.row_list]]] = True
-    takes_part |= np.isin(words.entry_task, lists.list_task[unlisted > 0])
+    score = np.full(words.n_entries, np.nan)
     task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
-    rows = lists.list_starts, lists.entry, lists.position, lists.unlisted_below, counts
+    rows = lists.list_starts, lists.entry, lists.position, lists.unlisted_below, exact_weights(weight)[lists.list_annotator]
     shakes = np.random.default_rng(seed).random(SHAKES)
-    return score, order_tasks(task_lists, *rows, words.task_starts, takes_part, exact, shakes, score)
-
-
-def _unlisted(lists: Rankings, words: Vocabulary) -> NDArray[np.int64]:
-    """How many items each list puts below its own without naming them."""
-    below = np.diff(words.task_starts)[lists.list_task] - np.diff(lists.list_starts)
-    return np.where(lists.unlisted_below, below, 0)
+    return score, order_tasks(task_lists, *rows, words.task_starts, taking_part(lists, words), exact, shakes, score)
 
 
 def distances(lists: Rankings, words: Vocabulary, score: Floats) -> Floats:
     """How many pairs each list puts the other way around than the scores; where these are equal, half a pair."""
     return np.asarray(
-        _distances(lists.list_starts, lists.entry, lists.position, _unlisted(lists, words), _above(score, words), score)
+        _distances(lists.list_starts, lists.entry, lists.position, left_out(lists, words), _above(score, words), score)
     )
 
 
@@ -190,10 +152,10 @@ def _shapes(lists: Rankings, words: Vocabulary) -> tuple[Codes, NDArray[np.int64
     """The lengths of each annotator's lists, counted; groups of ties, and of what a list leaves out, are counted down."""
     first = np.r_[True, (np.diff(lists.row_list) != 0) | (np.diff(lists.position) != 0)][: len(lists)]
     group_list, group_size = lists.row_list[first], np.diff(np.r_[np.flatnonzero(first), len(lists)])
-    unlisted = _unlisted(lists, words)
+    out = left_out(lists, words)
     who = lists.list_annotator
     annotator = np.concatenate([who, who[group_list], who])
-    size = np.concatenate([np.diff(lists.list_starts) + unlisted, group_size, unlisted])
+    size = np.concatenate([np.diff(lists.list_starts) + out, group_size, out])
     sign = np.repeat([1.0, -1.0, -1.0], [len(who), len(group_list), len(who)])
     longest = int(size.max(initial=0)) + 1
     keys, cell = np.unique(annotator.astype(np.int64) * longest + size, return_inverse=True)
