@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_lists
 from crowdrank.methods import list_kernels as kernels
-from crowdrank.methods.pairwise import with_intervals
 from crowdrank.methods.result import require, wrap
+from crowdrank.methods.sure import with_intervals
 from crowdrank.methods.weights import annotator_weights, check_weights
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
 from crowdrank.numerics.newton import minimise
