@@ -90,8 +90,8 @@ if TYPE_CHECKING:
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
-    from crowdrank.methods.crf import CRF as CRF
     from crowdrank.methods.cps import CPS as CPS
+    from crowdrank.methods.crf import CRF as CRF
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
     from crowdrank.methods.crowdagg import CrowdAgg as CrowdAgg

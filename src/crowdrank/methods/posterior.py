@@ -18,6 +18,7 @@ import numpy as np
 
 from crowdrank.methods.vote_model import CLOUD, Priors, VoteModel, logistic
 from crowdrank.numerics.newton import dot, minimise
+from crowdrank.numerics.special import digamma, trigamma
 from crowdrank.study import Floats
 
 MOST_ROUNDS = 30
@@ -84,10 +85,11 @@ def _from_mode(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Fl
 
 def _strength(model: VoteModel, x: Floats, chosen: float) -> float:
     """The prior on scores, near the chosen one, under which scores would be as far out as they are."""
-    from scipy.special import log_ndtr  # here, not above: most methods do without SciPy
 
     def log_density(s: Floats) -> Floats:
         if model.normal:
+            from scipy.special import log_ndtr  # here, not above: most methods do without SciPy
+
             return np.asarray(log_ndtr(s / 2**0.5) + log_ndtr(-s / 2**0.5))
         return np.asarray(-np.logaddexp(0, s) - np.logaddexp(0, -s))
 
@@ -103,17 +105,15 @@ def _strength(model: VoteModel, x: Floats, chosen: float) -> float:
 
 def _crowd(model: VoteModel, x: Floats, near: tuple[float, float]) -> tuple[float, float]:
     """The Beta distribution of the crowd's quality: the one most likely to give such annotators."""
-    from scipy.special import polygamma, psi
-
     assert model.variance is not None
     where = model.layout.slices["quality"]
     a, b = as_beta(x[where], model.variance[where])
     total = model.n_raters + VIRTUAL
-    seen = np.array([(psi(one) - psi(a + b)).sum() - VIRTUAL for one in (a, b)]) / total  # mean log η and log(1 − η)
+    seen = np.array([(digamma(one) - digamma(a + b)).sum() - VIRTUAL for one in (a, b)]) / total  # mean log η and log(1 − η)
     found = np.array(near)
     for _ in range(50):
-        slope = psi(found) - psi(found.sum()) - seen
-        bend = np.diag(polygamma(1, found)) - polygamma(1, found.sum())
+        slope = digamma(found) - digamma(found.sum()) - seen
+        bend = np.diag(trigamma(found)) - trigamma(found.sum())
         step = np.linalg.solve(bend, slope) / found
         found *= np.exp(-np.clip(step, -1, 1))
         if np.abs(step).max() < 1e-9:
