@@ -12,12 +12,12 @@ alternate until neither changes. Scores are given relative to the score of an it
 
 The ranking that judges k is that of the others (`against="others"`): k's own ballot is taken out of the scores. In the paper it is not
 (`"all"`), and whoever judged most agrees best with what is mostly their own ranking; on the TREC 2010 relevance feedback judgments that
-costs so much (MAP .718 instead of .756) that estimating quality is worse than not estimating it (.729).
+costs so much (MAP .718 instead of .757) that estimating quality is worse than not estimating it (.729).
 
 Equation 6 of the paper, read as it stands, gives the winner of a contest the smaller chance (`contest="literal"`). The other
-readings are p = ½ + (N_s − N_t) / 2m, where N counts contests won: m the items that k judged beside them (`"judged"`, the default: best on
-grades, and with "hard" best on pairs), or all items of the task (`"task"`, as the paper's n: leads vanish where k judged ten of 200
-items); and `"hard"`: the winner wins. `papers/crowdagg` has the figures.
+readings are p = ½ + (N_s − N_t) / 2m, where N counts contests won: m the items that k judged beside them (`"judged"`, the default), or
+all items of the task (`"task"`, the paper's n: leads vanish where k judged ten of 200 items, and it ranks worse on every study tried);
+and `"hard"`: the winner wins, as good as "judged". `papers/crowdagg` has the figures.
 
 Ranks need no distributions: discounts are sums of powers, whose expectation is the generating function of the rank. That costs (items
 judged)² × 40 per annotator, where the paper's fast Fourier transforms cost n² log² n.
@@ -135,7 +135,7 @@ class CrowdAgg:
         """The mode of the posterior; whoever said nothing that can be checked is taken at their word if there is no prior."""
         alpha, beta = self.quality_prior
         evidence = told + alpha + beta - 2
-        return np.where(evidence > 0, (shared + alpha - 1) / np.maximum(evidence, 1.0), 1.0)
+        return np.divide(shared + alpha - 1, evidence, out=np.ones(len(told)), where=evidence > 0)
 
 
 def _swinging(gap: Floats) -> list[str]:
