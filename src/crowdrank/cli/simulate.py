@@ -197,15 +197,9 @@ def spam(
     spoilt = crowds.spam(judgments, share, kind, seed)  # type: ignore[arg-type]  # it says what is wrong with another kind
     base, _, ending = out.name.partition(".")
     kinds = spoilt.kinds if len(spoilt.kinds) > 1 else ()
-<<<<<<< HEAD
-    wanted = {out.with_name(f"{base}-{each}.{ending}"): spoilt.only(each) for each in kinds} or {out: spoilt}
-    options.check_outputs([*wanted], files)
-    formats.write_files({path: study for path, study in wanted.items()})  # noqa: C416  # mypy: the keys may be of a wider type
-=======
     wanted = [(out.with_name(f"{base}-{each}.{ending}"), spoilt.only(each)) for each in kinds] or [(out, spoilt)]
     options.check_outputs([path for path, _ in wanted], files)
     formats.write_files(dict(wanted))
->>>>>>> crowdagg
     added = len(spoilt.vocabulary.annotators) - len(judgments.vocabulary.annotators)
     screen.say(f"added {screen.counted(added, 'annotators')}: {screen.in_words(spoilt)}")
     for path, _ in wanted:
