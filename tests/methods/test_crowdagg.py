@@ -91,7 +91,7 @@ def by_the_fast_path(study, settings, quality):
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("measure", MEASURES, ids=str)
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda value: getattr(value, "__name__", str(value)))
 @pytest.mark.parametrize("kind", ["grades", "pairs", "rankings", "top"])
 @pytest.mark.parametrize(("n", "judged"), [(2, 2), (3, 2), (7, 7), (40, 12)])
 def test_the_fast_path_is_algorithm_1(build, reading, measure, kind, n, judged):
@@ -102,7 +102,7 @@ def test_the_fast_path_is_algorithm_1(build, reading, measure, kind, n, judged):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("measure", ["ndcg", "rbp", reciprocal], ids=str)
+@pytest.mark.parametrize("measure", ["ndcg", "rbp", reciprocal], ids=lambda value: getattr(value, "__name__", str(value)))
 @pytest.mark.parametrize("kind", ["grades", "pairs"])
 def test_the_fast_path_is_algorithm_1_for_two_thousand_items(build, measure, kind):
     """Algorithm 1 on 2,000 contests takes a while, so on six judged items and one that is not."""
