@@ -33,14 +33,14 @@ Tool = tuple[str, Callable[[Any], Fit], Callable[[Any, Any], float]]  # module t
 
 
 def runs(queries: int = 1000, pool: int = 150, depth: int = 100, systems: int = 10) -> np.ndarray:
-    """systems × queries × depth: the documents of each run, best first; document 0 is the most relevant, then 1, …"""
+    """The documents of each run, best first, as systems × queries × depth; document 0 is the most relevant, then 1, …"""
     rng = np.random.default_rng(0)
     seen = -np.arange(pool) / 10 + rng.normal(0, 5, (systems, queries, pool))
     return np.argsort(-seen, axis=2)[:, :, :depth]
 
 
 def profiles(tasks: int, items: int, lists: int = 7) -> np.ndarray:
-    """tasks × lists × items: orders around the same one, with much noise."""
+    """Orders around the same one, with much noise, as tasks × lists × items."""
     rng = np.random.default_rng(1)
     return np.argsort(np.arange(items) + rng.normal(0, items, (tasks, lists, items)), axis=2)
 
@@ -76,7 +76,7 @@ def ours(name: str, *, top_k: bool = False, **settings: object) -> Callable[[Any
 
 
 def ranx(method: str) -> Callable[[np.ndarray], Fit]:
-    """ranx's fusion of runs."""
+    """Fusion of runs by ranx."""
 
     def tool(lists: np.ndarray) -> Fit:
         from ranx import Run, fuse
@@ -92,7 +92,7 @@ def ranx(method: str) -> Callable[[np.ndarray], Fit]:
 
 
 def corankco(algorithm: str) -> Callable[[np.ndarray], Fit]:
-    """corankco's algorithms for Kemeny orders, one task after the other."""
+    """Algorithms of corankco for Kemeny orders, one task after the other."""
 
     def tool(lists: np.ndarray) -> Fit:
         from corankco.dataset import Dataset
@@ -108,7 +108,7 @@ def corankco(algorithm: str) -> Callable[[np.ndarray], Fit]:
 
 
 def choix(name: str) -> Callable[[Any], Fit]:
-    """choix's estimates from rankings."""
+    """Estimates of choix from rankings."""
 
     def tool(lists: Any) -> Fit:
         estimate = getattr(importlib.import_module("choix"), name)
