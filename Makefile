@@ -40,6 +40,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k
+	$(VENV)-bench/bin/python benchmarks/listwise.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
