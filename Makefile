@@ -29,6 +29,7 @@ check: $(VENV)/installed-dev
 
 papers: $(VENV)/installed-dev
 	$(BIN)/python papers/crowd-bt/run.py
+	$(BIN)/python papers/crowdagg/run.py
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
@@ -37,6 +38,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
+	$(BIN)/python benchmarks/crowdagg.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k

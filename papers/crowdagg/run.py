@@ -23,6 +23,12 @@ SHARES = [round(0.05 * step, 2) for step in range(21)]
 SHOWN = (0.0, 0.25, 0.5, 0.75, 1.0)
 DRAWS = 20
 Cell = dict[str, Any]
+# Methods of Figures 3 and 4, which are hundreds of fits each. On grades, those that write out millions of pairs would take days.
+ROBUST = {
+    "mirex": ("condorcet", "greedy-order", "bradley-terry", "mpm", "crowd-bt", "em-elo"),
+    "readability": ("condorcet", "greedy-order", "bradley-terry", "crowd-bt", "em-elo"),
+    "trec": ("mean", "borda"),
+}
 
 PAPER = "crowdagg(contest=task, quality_prior=(1.0, 1.0), against=all)"  # as the paper has it, but for eq. 6
 EQUAL = {"crowdagg": "crowdagg(quality=equal)", "crowdagg(measure=rbp)": "crowdagg(measure=rbp, quality=equal)"}
@@ -109,9 +115,7 @@ def of_task(judgments: cr.Judgments, task: int) -> cr.Judgments:
 def robustness(name: str, kind: str) -> Iterator[Cell]:
     """Figures 3 and 4: annotators added, from none to as many as there are, and the coefficient of variation over the shares."""
     data = trec(topics=20) if name == "trec" else STUDIES[name]()
-    lists = ["mean", "borda"]  # on grades, methods that write out millions of pairs take days for this
-    pairwise = ["condorcet", "greedy-order", "bradley-terry", "mpm", "crowd-bt", "em-elo"]
-    labels = [*(pairwise if "pairs" in data.judgments.kinds else lists), EQUAL["crowdagg"], "crowdagg"]
+    labels = [*ROBUST[name], EQUAL["crowdagg"], "crowdagg"]
     rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for share in SHARES:
         draws = [cr.simulate.spam(data.judgments, share, kind, seed) for seed in range(DRAWS if share else 1)]  # type: ignore[arg-type]

@@ -273,6 +273,15 @@ def test_a_function_that_is_the_measure_gives_the_same(n):
     np.testing.assert_allclose(given.score, named.score, atol=1e-10)
 
 
+def test_odd_lists(build):
+    """Lists of one item, of different lengths, with gaps in their ranks, and items that only one annotator ranked."""
+    lists = [("t", "a", [["x"]], False), ("t", "b", [["x"], ["y"]], False), ("t", "c", [["x"], ["y"], ["z"], ["w"]], False)]
+    found = CrowdAgg().fit(build.judgments(lists=lists))
+    assert found.rank.tolist() == [4, 1, 2, 3]  # w, x, y, z
+    gaps = {"annotator": ["b"] * 2 + ["c"] * 4, "item": list("xyxyzw"), "rank": [2, 7, 1, 5, 50, 51]}
+    assert CrowdAgg().fit(cr.judgments(gaps)).rank.tolist() == [4, 1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("persistence", 1.0), ("measure", "map"), ("quality", "none"), ("quality_prior", None), ("against", "me")],
