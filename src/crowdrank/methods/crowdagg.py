@@ -54,7 +54,7 @@ from crowdrank.numerics.exponentials import PowerSum, geometric, logarithmic, pe
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, check_beta, check_fit, choice
-from crowdrank.study import KINDS, Codes, Floats, Judgments, Kind
+from crowdrank.study import KINDS, Codes, Floats, Judgments, Kind, OfPair
 
 Measure = Literal["ndcg", "rbp"] | Callable[[int], float]
 FREE_STEPS = 8  # of the alternation, before it is held back
@@ -69,6 +69,7 @@ class CrowdAgg:
 
     name: ClassVar[str] = "crowdagg"
     takes: ClassVar[tuple[Kind, ...]] = KINDS
+    uses: ClassVar[tuple[OfPair, ...]] = ("weight",)
 
     measure: Measure = "ndcg"  # ndcg, rbp, or (in Python) a function from a rank, 1 for the top, to its discount
     persistence: float = 0.95  # of rbp: the chance to look at the next item
@@ -98,12 +99,14 @@ class CrowdAgg:
         crowd = _Crowd(judgments, self)
         if self.quality == "equal":
             score = crowd.score(crowd.gains(np.ones(len(crowd.raters))))
-            return wrap(self.name, judgments, score, compared=links(judgments))
+            return wrap(self.name, judgments, score, compared=links(judgments), uses=self.uses)
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
         columns = annotator_columns(judgments, quality, crowd.shared(gains)[1], crowd.raters.annotator, crowd.raters.task)
         score = crowd.score(gains)
-        return wrap(self.name, judgments, score, fit=fit, annotators=columns, compared=links(judgments), notes=notes)
+        return wrap(
+            self.name, judgments, score, fit=fit, annotators=columns, compared=links(judgments), notes=notes, uses=self.uses
+        )
 
     def discount(self, n: int) -> PowerSum:
         """The discount of n ranks as a sum of powers."""
