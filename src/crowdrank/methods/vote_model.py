@@ -63,7 +63,9 @@ class VoteModel:
         self.own_bend = np.zeros(self.layout.size)
         value = sum(values)
         for errors, share in HERE if self.variance is None else CLOUD:
-            value += share * self._add_priors(x if self.variance is None else x + errors * np.sqrt(self.variance), share, gradient)
+            value += share * self._add_priors(
+                x if self.variance is None else x + errors * np.sqrt(self.variance), share, gradient
+            )
         return value, gradient
 
     def _points(self, x: Floats) -> tuple[Floats, Floats]:
