@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods import settings_names
 from crowdrank.study import Judgments
 
 VOTES = {
@@ -126,10 +127,12 @@ def test_a_weight_of_two_is_the_vote_twice(name):
     votes = many()
     times = np.random.default_rng(1).integers(1, 4, 60)
     repeated = {column: np.repeat(values, times).tolist() for column, values in votes.items()}
-    one = cr.fit(name, cr.judgments({**votes, "weight": times}), prior=0.7)
-    other = cr.fit(name, cr.judgments(repeated), prior=0.7)
+    settings = {"prior": 0.7} if "prior" in settings_names(name) else {}
+    one = cr.fit(name, cr.judgments({**votes, "weight": times}), **settings)
+    other = cr.fit(name, cr.judgments(repeated), **settings)
     np.testing.assert_allclose(one.score, other.score, atol=1e-9)
-    np.testing.assert_allclose(one.high, other.high, atol=1e-7)
+    if other.high is not None:
+        np.testing.assert_allclose(one.high, other.high, atol=1e-7)
     np.testing.assert_allclose(one.annotators["quality"], other.annotators["quality"], atol=1e-9)
     assert one.annotators["verdict"].to_list() == other.annotators["verdict"].to_list()
 
