@@ -5,11 +5,11 @@
 The grade g of annotator a on item d is compared with every other judgment of the task (g' of a' on d'), so that only differences of relevance
 within a task count; the sum is divided by the number of partners of a judgment. The curves μ, w, α of the annotators are those of
 `gda`, found with relevance integrated out: maximising over curves and relevance together, as the paper does, fits them to noise (trec_rf10:
-MAP .786 instead of .797). Given the curves the problem is convex, and five or six Newton steps find the relevances. With `difficulty`, ε of every
+MAP .786 to .794 in prototypes, instead of .797). Given the curves the problem is convex, and five or six Newton steps find the relevances. With `difficulty`, ε of every
 entry is estimated along with them.
 
 Pairs are streamed, never stored. A judgment meets all others of its task, or, where there are more than `partners`, as many of them spread
-evenly over a random order. 64 partners rank as well as 200, within the noise of the sample (trec_rf10 and llmjudge24, ± .001); all pairs of
+evenly over a random order. 64 partners rank as well as 200, within the noise of the sample (trec_rf10 and llmjudge24, ± .002); all pairs of
 a task with K judgments cost K/64 times as much.
 
 What pairs tell is squeezed, the partner's deviation from their own grade being taken at face value: one factor for the study and the mean of

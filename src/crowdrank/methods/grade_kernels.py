@@ -88,7 +88,9 @@ def rater_steps(
 @nb.njit(cache=True, nogil=True)
 def _count(first, last, entry, level, posterior, count):
     """How often each level was given at each node, as far as the posteriors of the entries tell."""
-    count[:] = 0.0
+    for g in range(count.shape[0]):
+        for q in range(count.shape[1]):
+            count[g, q] = 0.0
     for row in range(first, last):
         own, seen = posterior[entry[row]], count[level[row]]
         for q in range(len(own)):
@@ -98,8 +100,10 @@ def _count(first, last, entry, level, posterior, count):
 @nb.njit(cache=True, nogil=True)
 def _slopes_and_bends(size, count, log_chance, lever, gradient, matrix):
     """The gradient of the expected log-likelihood by slopes and intercepts, and (lower half) its Fisher information."""
-    gradient[:] = 0.0
-    matrix[:] = 0.0
+    for i in range(2 * size):
+        gradient[i] = 0.0
+        for j in range(2 * size):
+            matrix[i, j] = 0.0
     chance = np.empty(size)
     for q in range(count.shape[1]):
         weight = 0.0

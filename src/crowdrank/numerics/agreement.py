@@ -11,18 +11,29 @@ from numpy.typing import NDArray
 from crowdrank.study import Floats
 
 
-@nb.njit(cache=True, nogil=True)
-def concordance(starts, position, score):
+def concordance(starts: NDArray[np.int64], position: Floats, score: Floats) -> tuple[Floats, Floats]:
     """Per list: pairs with different positions, and how many of them the scores put the same way (equal scores count half).
 
-    Rows ascend by position within each list. A Fenwick tree over the ranks of the scores holds the rows passed so far.
+    Rows ascend by position within each list.
     """
-    n_lists = len(starts) - 1
-    pairs, agree = np.zeros(n_lists), np.zeros(n_lists)
-    for number in range(n_lists):
+    pairs, agree = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
+    # Sorted here, not in the kernel: there, sorting takes three seconds to compile.
+    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.lexsort((score, group))
+    new = np.r_[True, np.diff(score[order]) != 0] | np.r_[True, np.diff(group) != 0]
+    count = np.cumsum(new[: len(order)])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = count - count[starts[group]]
+    _concordance(starts, position, place, pairs, agree)
+    return pairs, agree
+
+
+@nb.njit(cache=True, nogil=True)
+def _concordance(starts, position, place, pairs, agree):
+    """A Fenwick tree over the places of the scores in their list, from 0 for the lowest, holds the rows passed so far."""
+    for number in range(len(starts) - 1):
         start, end = starts[number], starts[number + 1]
         size = end - start
-        values = np.sort(score[start:end])
         tree = np.zeros(size + 1, dtype=np.int64)
         group = start
         while group < end:
@@ -31,17 +42,15 @@ def concordance(starts, position, score):
                 after += 1
             passed = group - start
             for row in range(group, after):
-                below = _count(tree, np.searchsorted(values, score[row], side="left"))
-                not_above = _count(tree, np.searchsorted(values, score[row], side="right"))
+                below, not_above = _count(tree, place[row]), _count(tree, place[row] + 1)
                 pairs[number] += passed
                 agree[number] += passed - (below + not_above) / 2
             for row in range(group, after):
-                at = np.searchsorted(values, score[row], side="left") + 1
+                at = place[row] + 1
                 while at <= size:
                     tree[at] += 1
                     at += at & -at
             group = after
-    return pairs, agree
 
 
 def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: NDArray[Any]) -> tuple[Floats, Floats]:
