@@ -64,7 +64,7 @@ def test_intervals_of_quality_and_ranks_hold_where_it_may_be_anything(votes, tie
 def test_probed_intervals_come_near_those_of_the_inverse(method, monkeypatch):
     study = simulate.pairs(items=300, annotators=30, votes=10_000, ties=0.1, tasks=2, seed=1).judgments
     dense = method(prior=1.0).fit(study)
-    monkeypatch.setattr("crowdrank.methods.pairwise.LARGEST_DENSE", 0)
+    monkeypatch.setattr("crowdrank.methods.sure.LARGEST_DENSE", 0)
     probed = method(prior=1.0).fit(study)
     assert laplace.LARGEST_DENSE > 600  # the first fit inverted
     ratio = (probed.high - probed.low) / (dense.high - dense.low)

@@ -16,6 +16,7 @@ USED = [(), ("quality",), ("quality", "bias"), ("slope",)]  # by the methods; ti
 FREE = [*USED, *((*free, "ties") for free in USED), tuple(PARAMETERS)]
 CASES = list(product(LINKS, FREE))
 N_ENTRIES, N_RATERS = 6, 4
+HERE = np.zeros(N_ENTRIES), np.zeros(1)  # no variance, one point
 NORMAL = {"slope": (0.1, 0.8), "ties": (-0.4, 1.1), "bias": (0.2, 0.9)}
 
 
@@ -119,26 +120,28 @@ def test_the_fast_kernel_of_scores_alone_equals_the_general_one():
         if terms == "plain":
             value = kernels.plain_terms(table.winner, table.loser, table.weight, scores, sums, bends)
         else:
-            nobody = np.array([[1.0], [0.0], [1.0], [0.0], [0.0]])
+            nobody = np.array([[[1.0], [0.0], [1.0], [0.0], [0.0]]])
             everybody, none = np.zeros(500, np.int32), np.zeros(0, np.int64)
             columns = everybody, table.winner, table.loser, table.kind, table.weight
-            value = kernels.any_terms(*columns, scores, nobody, False, none, sums, np.zeros((2, 0, 1)), bends)
+            value = kernels.any_terms(*columns, scores, *HERE, nobody, False, none, sums, np.zeros((2, 0, 1)), bends)
         found.append((value, sums, bends))
     for fast, general in zip(*found, strict=True):
         np.testing.assert_allclose(fast, general, rtol=1e-12, atol=1e-12)
 
 
-def test_the_fast_kernel_of_quality_equals_the_general_one():
+@pytest.mark.parametrize("points", [1, 4])
+def test_the_fast_kernel_of_quality_equals_the_general_one(points):
     objective = model("logistic", ("quality",), rows=500)
     table, rng = objective.votes, np.random.default_rng(2)
-    scores, eta = rng.normal(0, 3, N_ENTRIES), np.array([0.99, 0.5, 0.2, 0.8])
+    scores, quality = rng.normal(0, 3, N_ENTRIES), np.array([PARAMETERS["quality"]])
+    eta = np.clip(np.array([0.99, 0.5, 0.2, 0.8]) + rng.normal(0, 0.1, (points, N_RATERS)), 0.01, 0.99)
+    raters = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)], axis=1)
+    cloud = scores, rng.uniform(0, 1, N_ENTRIES), rng.normal(size=points), raters
     columns = objective.rater, table.winner, table.loser
     fast = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
-    value = kernels.quality_terms(*columns, table.weight, scores, eta, 1 - eta, *fast)
-    raters = np.array([eta, 1 - eta, np.ones(4), np.zeros(4), np.zeros(4)])
-    quality = np.array([PARAMETERS["quality"]])
     general = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
-    expected = kernels.any_terms(*columns, table.kind, table.weight, scores, raters, False, quality, *general)
+    value = kernels.quality_terms(*columns, table.weight, *cloud, *fast)
+    expected = kernels.any_terms(*columns, table.kind, table.weight, *cloud, False, quality, *general)
     for one, other in zip((value, *fast), (expected, *general), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 

@@ -58,15 +58,15 @@ def posterior_means(
             common = move * np.sqrt(rate / (1 - rate) / length)
         if length <= SETTLED**2 * len(x):
             break
+        away = x - mode
+        if dot(away, model.curvature(away)) > FURTHEST**2 * len(x):
+            model.variance, model.priors = None, priors
+            return None
         before, before_length = move, length
         if steady:
             x = x + rate / (1 - rate) * move  # where all further rounds would lead
             model.evaluate(x)
             before, leapt = nothing, True
-    away = x - mode
-    if dot(away, model.curvature(away)) > FURTHEST**2 * len(away):
-        model.variance, model.priors = None, priors
-        return None
     return x, common
 
 

@@ -19,8 +19,7 @@ from crowdrank.study import Floats
 
 POINTS = np.linspace(-6, 6, 33)  # in standard errors
 WIDEST = 2.0  # standard error on the logit scale: three quarters of all possible qualities
-LEVEL = 0.95
-TAILS = np.linspace(0, 1 - LEVEL, 11)  # where an interval may begin; the shortest is taken
+TAIL = 0.025
 
 
 def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -42,15 +41,9 @@ def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple
     share = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     below = np.cumsum(share, axis=1) - share / 2
-    middle = _where_it_reaches(below, logit, 0.5)
+    low, middle, high = (_where_it_reaches(below, logit, level) for level in (TAIL, 0.5, 1 - TAIL))
     stretch = np.sqrt(np.maximum(variance[where] / alone[where], 1.0))
-    ends = [
-        [logistic(middle + stretch * (_where_it_reaches(below, logit, level) - middle)) for level in (tail, tail + LEVEL)]
-        for tail in TAILS
-    ]
-    low, high = np.array(ends).transpose(1, 0, 2)
-    shortest = np.argmin(high - low, axis=0), np.arange(model.n_raters)
-    return low[shortest], high[shortest]
+    return logistic(middle - stretch * (middle - low)), logistic(middle + stretch * (high - middle))
 
 
 def _where_it_reaches(below: Floats, logit: Floats, level: float) -> Floats:

@@ -46,8 +46,11 @@ def how_sure(
 
     The priors are those that were given. An annotator's own interval takes nothing from the crowd, unless told to by a prior.
     """
-    posterior = posterior_means(model, mode, prior, quality_prior) if "quality" in model.free else (mode, None)
-    middle, common = posterior or (mode, None)
+    middle, common, notes = mode, None, ()
+    if "quality" in model.free and len(model.votes):
+        posterior = posterior_means(model, mode, prior, quality_prior)
+        middle, common = posterior or (mode, None)
+        notes = () if posterior else (TOLD_TOO_LITTLE,)
     model.evaluate(middle)
     table, diagonal = model.votes, model.diagonal()
     if model.layout.size <= LARGEST_DENSE:
@@ -58,7 +61,7 @@ def how_sure(
         spread = probed_spread(model.curvature, diagonal, words.entry_task)
     if common is not None:
         spread = spread.widened(common, diagonal, words.entry_task)
-    return Sure(model, middle, spread, quality_prior or FLAT, () if posterior else (TOLD_TOO_LITTLE,))
+    return Sure(model, middle, spread, quality_prior or FLAT, notes)
 
 
 def with_intervals(consensus: Consensus, spread: Spread, middle: Floats | None = None) -> Consensus:
