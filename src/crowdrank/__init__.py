@@ -41,6 +41,12 @@ _HOME = {
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.evaluate",
     "fit": "methods",
+    "load": "methods.saved",
+    "save": "methods.saved",
+    "train": "methods",
+    "SUPERVISED": "methods",
+    "read_folds": "formats",
+    "weights_chart": "report.weights",
     "gold": "formats",
     "judgments": "formats",
     "neighbours": "evaluation.neighbours",
@@ -66,11 +72,14 @@ if TYPE_CHECKING:
     from crowdrank.formats import gold as gold
     from crowdrank.formats import judgments as judgments
     from crowdrank.formats import read as read
+    from crowdrank.formats import read_folds as read_folds
     from crowdrank.formats import read_gold as read_gold
     from crowdrank.formats import read_ranking as read_ranking
     from crowdrank.formats import write as write
     from crowdrank.methods import METHODS as METHODS
+    from crowdrank.methods import SUPERVISED as SUPERVISED
     from crowdrank.methods import fit as fit
+    from crowdrank.methods import train as train
     from crowdrank.methods.boosted import Boosted as Boosted
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
@@ -85,6 +94,8 @@ if TYPE_CHECKING:
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.saved import load as load
+    from crowdrank.methods.saved import save as save
     from crowdrank.methods.svd import SVD as SVD
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
@@ -92,6 +103,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.variance_bt import VarianceBT as VarianceBT
     from crowdrank.methods.weighted_borda import WeightedBorda as WeightedBorda
     from crowdrank.methods.weighted_rrf import WeightedRRF as WeightedRRF
+    from crowdrank.report.weights import weights_chart as weights_chart
     from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError

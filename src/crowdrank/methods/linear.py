@@ -205,7 +205,8 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Itera
     cells = method.cells(judgments)
     own = rows_of_annotators(method.weights, cells, known, words)
     rng = np.random.default_rng(method.seed)
-    scale = np.sqrt(np.mean(cells.value**2)) or 1.0
+    learned_from = np.isin(cells.entry, np.concatenate(known.tasks))
+    scale = float(np.sqrt(np.mean(cells.value[learned_from] ** 2))) if learned_from.any() else 1.0
     shape = int(own.max(initial=-1)) + 1, cells.value.shape[1]
     walks = [_AdaGrad(*shape, shared=method.weights != "own") for _ in range(WALKS)]
     batches = _Batches(cells, own, scale, known, target(method.measure), words.n_entries)
