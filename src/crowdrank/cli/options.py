@@ -90,14 +90,15 @@ def listed(texts: Sequence[str] | None) -> list[str] | None:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path] = ()) -> None:
+def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path] = (), models: Sequence[Path | None] = ()) -> None:
     """Refuse, before the work, what could not be written after it."""
     from crowdrank.formats.table import kind_of
     from crowdrank.settings import SettingError
 
-    wanted = [path for path in outputs if path is not None]
+    wanted = [path for path in (*outputs, *models) if path is not None]
     for number, path in enumerate(wanted):
-        kind_of(path)
+        if path not in models:
+            kind_of(path)
         if not path.parent.is_dir():
             raise SettingError(f"{path}: there is no folder {path.parent}")
         if path.is_dir():
