@@ -38,6 +38,8 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
+	$(VENV)-bench/bin/python benchmarks/graded.py
+	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

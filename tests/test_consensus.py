@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from crowdrank.consensus import Consensus, Fit, rank_within, verdicts
+from crowdrank.methods.mean import Mean
 
 SCORES = st.lists(st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(-4, 4))), min_size=1, max_size=30)
 
@@ -132,3 +133,10 @@ def test_it_says_what_it_is(build):
 def test_it_cannot_be_changed(build):
     with pytest.raises(AttributeError):
         consensus(build).method = "other"
+
+
+def test_curves_and_unsure_without_a_model_of_grades(build):
+    """A method that knows no curves has none; without intervals nobody can say what is unsure."""
+    consensus = Mean().fit(build.judgments(grades=[("t", "ann", "x", 1.0), ("t", "ann", "y", 2.0)]))
+    assert consensus.curves is None
+    assert consensus.unsure().is_empty()

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, as_pairs, as_rankings, unshown_order, votes
+import crowdrank as cr
+from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, as_pairs, as_rankings, grade_levels, unshown_order, votes
 from crowdrank.study import LEFT, RIGHT, JudgmentError, Pairs, Vocabulary, ids
 
 COLUMNS = "annotator", "winner", "loser", "kind", "weight"
@@ -231,9 +232,53 @@ def test_too_many_pairs_are_refused_before_they_are_made(build):
         as_pairs(long)
 
 
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_votes_on_more_items_than_stay_in_the_cache_are_counted_as_they_are(pooled, tasks):
+    study = cr.simulate.pairs(items=9000, tasks=tasks, annotators=3, votes=60_000, votes_per_pair=3, seed=0).judgments
+    pairs = study.pairs
+    winner, loser = np.where(pairs.outcome > 0, [pairs.left, pairs.right], [pairs.right, pairs.left])
+    expected = Counter(zip(np.where(pooled, 0, pairs.annotator).tolist(), winner.tolist(), loser.tolist(), strict=True))
+    table = votes(pairs, study.vocabulary, pooled=pooled)
+    rows = zip(table.annotator.tolist(), table.winner.tolist(), table.loser.tolist(), strict=True)
+    assert dict(zip(rows, table.weight.tolist(), strict=True)) == expected
+
+
 def test_codes_that_do_not_fit_are_refused():
     many = 1 << 21
     names, zero = np.empty(many, dtype=object), np.zeros(1, np.int32)
     words = Vocabulary(ids(["t"]), names, names, np.zeros(many, np.int32), np.arange(many, dtype=np.int32))
     with pytest.raises(JudgmentError, match="too many"):
         votes(Pairs(zero, zero, zero + 1, np.ones(1, np.int8)), words)
+
+
+@given(grades=st.lists(st.sampled_from([-3.0, -0.25, 0.0, 1.0, 2.5, 7.0, 1e6]), min_size=1, max_size=30))
+def test_the_levels_of_grades_are_their_different_values(build, grades):
+    levels = grade_levels(build.judgments(grades=[("t", "k", f"i{n}", g) for n, g in enumerate(grades)]).grades)
+    assert levels.value.tolist() == sorted(set(grades))
+    assert sorted(levels.value[levels.code].tolist()) == sorted(grades)
+    assert levels.notes == ()
+
+
+def test_whole_grades_from_anywhere(build):
+    study = build.judgments(grades=[("t", "k", f"i{n}", g) for n, g in enumerate([-2, 5, 5, 1000, 999])])
+    levels = grade_levels(study.grades)
+    assert levels.value.tolist() == [-2, 5, 999, 1000]
+    assert levels.value[levels.code].tolist() == study.grades.grade.tolist()
+
+
+def test_thousands_of_grades_are_taken_together(build):
+    rng = np.random.default_rng(0)
+    grades = rng.normal(size=5000)
+    levels = grade_levels(build.judgments(grades=[("t", "k", f"i{n:04}", g) for n, g in enumerate(grades)]).grades)
+    assert len(levels) == 32
+    assert levels.notes[0].startswith("5,000 different grades taken together into 32 steps")
+    counts = np.bincount(levels.code)
+    assert (counts.min(), counts.max()) == (156, 157)
+    for step in range(32):
+        assert levels.value[step] == pytest.approx(grades[levels.code == step].mean())
+    assert (np.diff(levels.code[np.argsort(grades)]) >= 0).all()
+
+
+def test_no_grades_have_one_level(build):
+    assert len(grade_levels(build.judgments().grades)) == 1

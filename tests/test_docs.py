@@ -40,6 +40,10 @@ def user_files(tmp_path, monkeypatch):
     ]
     cr.write(pl.concat(lists), "lists.csv")
     cr.write(pl.DataFrame({"task": tasks, "item": items, "grade": items % 3}), "grades.csv")
+    for system, order in (("bm25", "xyz"), ("dense", "zyx"), ("splade", "xzy")):
+        lines = [f"q1 Q0 {item} {rank} {9 - rank} {system}" for rank, item in enumerate(order, 1)]
+        Path(f"{system}.txt").write_text("\n".join(lines))
+    Path("qrels.txt").write_text("q1 0 x 1\nq1 0 y 0\n")
 
 
 def blocks(language: str) -> list[str]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import os
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +11,11 @@ import polars as pl
 
 import crowdrank as cr
 
-HERE = Path(__file__).parent
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from publish import Cell, data, publish
+
 SEEDS = range(20)
 QUALITIES = ((10, 1), (5, 1), (2, 1), (2, 2), (1, 2), (1, 5))
-Cell = dict[str, object]
 
 
 def accuracy(consensus: cr.Consensus, gold: cr.Gold) -> float:
@@ -79,11 +77,8 @@ def table_2() -> Iterator[Cell]:
 
 def table_3() -> Iterator[Cell]:
     """ACC on the reading difficulty data, by method and strength of the prior."""
-    data = os.environ.get("CROWDRANK_DATA")
-    if not data:
-        sys.exit("set CROWDRANK_DATA to the folder that holds readability_crowdbt/")
-    judgments = cr.read(Path(data) / "readability_crowdbt" / "pairwise.csv.gz")
-    gold = cr.read_gold(Path(data) / "readability_crowdbt" / "gold.csv.gz")
+    folder = data("readability_crowdbt")
+    judgments, gold = cr.read(folder / "pairwise.csv.gz"), cr.read_gold(folder / "gold.csv.gz")
     methods = {"majority-bradley-terry": {}, "bradley-terry": {}, "variance-bt": {"slope_spread": 0.2}, "crowd-bt": {}}
     for name, settings in methods.items():
         for prior in (0.1, 0.5, 1, 10, 50):
@@ -92,55 +87,5 @@ def table_3() -> Iterator[Cell]:
         yield {"row": name, "column": "λ chosen", "value": accuracy(cr.fit(name, judgments, intervals=False), gold)}
 
 
-TABLES = {1: table_1, 2: table_2, 3: table_3}
-
-
-def summary(number: int) -> pl.DataFrame:
-    """The mean of every cell of a table, and its standard deviation from draw to draw."""
-    cells = pl.DataFrame(list(TABLES[number]()))
-    by_cell = cells.group_by("row", "column", maintain_order=True).agg(
-        value=pl.col("value").mean().round(4), deviation=pl.col("value").std().round(4), draws=pl.len()
-    )
-    return by_cell.select(pl.lit(number).alias("table"), pl.all())
-
-
-def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
-    """A Markdown table: ours (± from draw to draw), and the paper's in brackets."""
-    both = ours.join(paper.rename({"value": "paper"}), on=["table", "row", "column"], how="left")
-    rows, columns = both["row"].unique(maintain_order=True).to_list(), both["column"].unique(maintain_order=True).to_list()
-    cells = {(cell["row"], cell["column"]): _cell(cell) for cell in both.to_dicts()}
-    lines = ["| | " + " | ".join(rows) + " |", "|---" * (len(rows) + 1) + "|"]
-    return "\n".join(lines + [f"| {column} | " + " | ".join(cells[row, column] for row in rows) + " |" for column in columns])
-
-
-def _cell(cell: dict[str, float]) -> str:
-    digits = 4 if cell["deviation"] is None else 3
-    ours = f"{cell['value']:.{digits}f}" + (f" ± {cell['deviation']:.3f}" if cell["deviation"] is not None else "")
-    if cell["paper"] is None:
-        return ours
-    far = cell["deviation"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
-    return f"{ours} ({cell['paper']:.{digits}f}{' !' if far else ''})"
-
-
-def main() -> None:
-    """Run the wanted tables, write result.csv, and show them in the README."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--table", type=int, choices=TABLES, action="append", help="which table; all of them by default")
-    wanted = parser.parse_args().table or list(TABLES)
-    paper = pl.read_csv(HERE / "expected.csv")
-    results, readme = HERE / "result.csv", (HERE / "README.md").read_text()
-    kept = pl.read_csv(results, schema_overrides={"deviation": pl.Float64}) if results.exists() else None
-    for number in wanted:
-        ours = summary(number).with_columns(pl.col("table").cast(pl.Int64), pl.col("draws").cast(pl.Int64))
-        table = side_by_side(ours, paper)
-        print(f"Table {number}, ours (paper's)\n\n{table}\n")
-        readme = re.sub(rf"(<!-- table {number} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\n\g<2>", readme, flags=re.DOTALL)
-        kept = (
-            ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
-        )
-    cr.write(kept, results)
-    (HERE / "README.md").write_text(readme)
-
-
 if __name__ == "__main__":
-    main()
+    publish(Path(__file__).parent, {1: table_1, 2: table_2, 3: table_3}, __doc__)

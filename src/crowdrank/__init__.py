@@ -18,11 +18,15 @@ _HOME = {
     "Comparison": "evaluation.comparison",
     "Condorcet": "methods.condorcet",
     "Consensus": "consensus",
+    "CrowdAgg": "methods.crowdagg",
     "CrowdBT": "methods.crowd_bt",
+    "DawidSkene": "methods.dawid_skene",
     "EMElo": "methods.em_elo",
     "Elo": "methods.elo",
     "Evaluation": "evaluation.evaluate",
     "Fit": "consensus",
+    "GDA": "methods.gda",
+    "GDAPW": "methods.gda_pw",
     "Gold": "study",
     "GreedyOrder": "methods.greedy_order",
     "JudgmentError": "study",
@@ -30,11 +34,18 @@ _HOME = {
     "METHODS": "methods",
     "Thurstone": "methods.thurstone",
     "MajorityBradleyTerry": "methods.majority_bradley_terry",
+    "MajorityVote": "methods.majority_vote",
     "VarianceBT": "methods.variance_bt",
     "MPM": "methods.mpm",
     "CrowdThurstone": "methods.crowd_thurstone",
     "Mean": "methods.mean",
+    "Rasch": "methods.rasch",
     "SVP": "methods.svp",
+    "RRF": "methods.rrf",
+    "PlackettLuce": "methods.plackett_luce",
+    "Mallows": "methods.mallows",
+    "MedianRank": "methods.median_rank",
+    "CPS": "methods.cps",
     "SettingError": "settings",
     "TrueSkill": "methods.trueskill",
     "bootstrap": "evaluation.bootstrap",
@@ -46,13 +57,14 @@ _HOME = {
     "train": "methods",
     "SUPERVISED": "methods",
     "read_folds": "formats",
-    "weights_chart": "report.weights",
     "gold": "formats",
     "judgments": "formats",
+    "labels": "grading",
     "neighbours": "evaluation.neighbours",
     "read": "formats",
     "read_gold": "formats",
     "read_ranking": "formats",
+    "report": "",
     "simulate": "",
     "write": "formats",
 }
@@ -60,6 +72,7 @@ _HOME = {
 __all__ = sorted([*_HOME, "__version__"])
 
 if TYPE_CHECKING:
+    from crowdrank import report as report
     from crowdrank import simulate as simulate
     from crowdrank.consensus import Consensus as Consensus
     from crowdrank.consensus import Fit as Fit
@@ -76,6 +89,7 @@ if TYPE_CHECKING:
     from crowdrank.formats import read_gold as read_gold
     from crowdrank.formats import read_ranking as read_ranking
     from crowdrank.formats import write as write
+    from crowdrank.grading import labels as labels
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import SUPERVISED as SUPERVISED
     from crowdrank.methods import fit as fit
@@ -84,16 +98,27 @@ if TYPE_CHECKING:
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
     from crowdrank.methods.condorcet import Condorcet as Condorcet
+    from crowdrank.methods.cps import CPS as CPS
     from crowdrank.methods.crf import CRF as CRF
     from crowdrank.methods.crowd_bt import CrowdBT as CrowdBT
     from crowdrank.methods.crowd_thurstone import CrowdThurstone as CrowdThurstone
+    from crowdrank.methods.crowdagg import CrowdAgg as CrowdAgg
+    from crowdrank.methods.dawid_skene import DawidSkene as DawidSkene
     from crowdrank.methods.elo import Elo as Elo
     from crowdrank.methods.em_elo import EMElo as EMElo
     from crowdrank.methods.ensemble import Ensemble as Ensemble
+    from crowdrank.methods.gda import GDA as GDA
+    from crowdrank.methods.gda_pw import GDAPW as GDAPW
     from crowdrank.methods.greedy_order import GreedyOrder as GreedyOrder
     from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry as MajorityBradleyTerry
+    from crowdrank.methods.majority_vote import MajorityVote as MajorityVote
+    from crowdrank.methods.mallows import Mallows as Mallows
     from crowdrank.methods.mean import Mean as Mean
+    from crowdrank.methods.median_rank import MedianRank as MedianRank
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
+    from crowdrank.methods.rasch import Rasch as Rasch
+    from crowdrank.methods.rrf import RRF as RRF
     from crowdrank.methods.saved import load as load
     from crowdrank.methods.saved import save as save
     from crowdrank.methods.svd import SVD as SVD
@@ -103,7 +128,6 @@ if TYPE_CHECKING:
     from crowdrank.methods.variance_bt import VarianceBT as VarianceBT
     from crowdrank.methods.weighted_borda import WeightedBorda as WeightedBorda
     from crowdrank.methods.weighted_rrf import WeightedRRF as WeightedRRF
-    from crowdrank.report.weights import weights_chart as weights_chart
     from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats, Frame, Vocabulary
+from crowdrank.study import Floats, Frame, Grades, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,13 @@ class Consensus:
     rank_high: NDArray[np.int32] | None = None
     gap_error: Floats | None = None  # standard error of the gap to the next entry of the task's ranking
     difficulty: Floats | None = None
+    grade_values: Floats | None = None  # the true grades that the method reckons with, ascending
+    grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where the method has nothing to go by
     component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the method chose of those left to it
+    grades: Grades | None = None  # those of the study, from which labels take their scale
+    curve_columns: Mapping[str, NDArray[Any]] | None = None  # of graded models: "annotator", "grade", "mean", "spread", "weight"
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
@@ -89,6 +93,27 @@ class Consensus:
     def annotators(self) -> Any:
         """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
         return frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
+
+    @cached_property
+    def curves(self) -> Any:
+        """A data frame of what grades mean to annotators: the columns annotator, grade, mean, spread, weight; None without such a model.
+
+        Annotator and relevance r given, a grade has a chance proportional to weight × N(r; mean, spread²).
+        """
+        return None if self.curve_columns is None else frame_of(self.curve_columns, self.vocabulary.frame).to_native()
+
+    def unsure(self, width: float | None = None) -> Any:
+        """The rows of `ranking` whose interval is wider than `width`, the widest first: where more judgments would help most.
+
+        By default `width` is four standard deviations of the study's scores: such an entry may be anywhere among the others. Entries
+        without score come first.
+        """
+        if self.low is None or self.high is None:
+            return nw.from_native(self.ranking).head(0).to_native()
+        wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # nothing is known of unscored entries
+        limit = 4 * float(np.nanstd(self.score)) if width is None else width
+        order = np.argsort(-wide, kind="stable")
+        return nw.from_native(self.ranking)[order[(wide > limit)[order]].tolist()].to_native()
 
     @property
     def disconnected(self) -> dict[Any, int]:

@@ -6,7 +6,7 @@ Equal grades and equal ranks are ties.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,50 @@ from numpy.typing import NDArray
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
 KIND_BITS = 2
+NEAR_BITS = 12  # the scores of 2¹² entries, and what is summed for them, stay in the cache while their votes are counted
+MOST_LEVELS = 32  # of grades; finer ones are taken together by methods that learn something for each grade
 MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more is a mistake or needs a method that does not look at pairs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """The grades of a study as steps of one scale: row r has the step `code[r]`, which stands for the grade `value[code[r]]`."""
+
+    value: Floats  # ascending
+    code: Codes
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+def grade_levels(grades: Grades) -> Levels:
+    """The distinct grades, whatever numbers they are. More than MOST_LEVELS are cut into so many about equally frequent
+    steps, each standing for the mean of its grades. Where there are no grades, the scale has one step.
+    """
+    if not len(grades):
+        return Levels(np.zeros(1), np.zeros(0, np.int32))
+    value, code = _distinct(grades.grade)
+    if len(value) <= MOST_LEVELS:
+        return Levels(value, code)
+    count = np.bincount(code)
+    middle = np.cumsum(count) - count / 2
+    _, step = np.unique((middle * MOST_LEVELS / len(code)).astype(np.int64), return_inverse=True)
+    mean = np.bincount(step, value * count) / np.bincount(step, count)
+    told = f"{len(value):,} different grades taken together into {len(mean)} steps (mean keeps them apart)"
+    return Levels(mean, step.astype(np.int32)[code], (told,))
+
+
+def _distinct(grade: Floats) -> tuple[Floats, Codes]:
+    """The different values, ascending, and which of them each is."""
+    least = grade.min()
+    if grade.max() - least < 1000:
+        whole = (grade - least).astype(np.int64)
+        if bool(np.all(whole + least == grade)):  # whole steps, as most scales have: no need to sort
+            there = np.flatnonzero(np.bincount(whole))
+            return there + least, np.searchsorted(there, np.arange(whole.max() + 1)).astype(np.int32)[whole]
+    value, code = np.unique(grade, return_inverse=True)
+    return value, code.astype(np.int32)
 
 
 def as_rankings(judgments: Judgments) -> Rankings:
@@ -36,6 +79,25 @@ def as_rankings(judgments: Judgments) -> Rankings:
     )
 
 
+def as_lists(judgments: Judgments) -> Rankings:
+    """As `as_rankings`, with every entry once in a list: who graded an item several times put it where the mean of the grades is."""
+    lists = as_rankings(judgments)
+    return _once_each(lists) if len(judgments.grades) else lists
+
+
+def _once_each(lists: Rankings) -> Rankings:
+    order = np.lexsort((lists.position, lists.entry, lists.row_list))
+    row_list, entry, position = lists.row_list[order], lists.entry[order], lists.position[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(row_list) != 0) | (np.diff(entry) != 0)][: len(order)])
+    if len(first) == len(order):
+        return lists
+    count = np.diff(np.r_[first, len(order)])
+    # The same grade again is that grade to the last digit, which the mean of three tenths is not.
+    mean = np.where(position[first] == position[first + count - 1], position[first], np.add.reduceat(position, first) / count)
+    kept = np.lexsort((entry[first], mean, row_list[first]))
+    return replace(lists, row_list=row_list[first][kept], entry=entry[first][kept], position=mean[kept])
+
+
 def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:
     task = vocabulary.entry_task[grades.entry]
     order = np.lexsort((grades.entry, -grades.grade, grades.annotator, task))
@@ -51,6 +113,16 @@ def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:
     )
 
 
+def middle_places(lists: Rankings) -> Floats:
+    """The place of each row in its list, 1 for the first; tied rows share the middle of their places."""
+    rows = np.arange(len(lists))
+    first = np.r_[True, (lists.row_list[1:] != lists.row_list[:-1]) | (lists.position[1:] != lists.position[:-1])][: len(rows)]
+    starts = np.flatnonzero(first)
+    ends = np.r_[starts[1:], len(rows)]
+    middle = np.repeat((starts + ends - 1) / 2, ends - starts)
+    return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
+
+
 def as_pairs(judgments: Judgments) -> Pairs:
     """Every preference the study holds, as pairs: its own, and those between the items of each list or set of grades."""
     lists = as_rankings(judgments)
@@ -59,6 +131,18 @@ def as_pairs(judgments: Judgments) -> Pairs:
     parts = [judgments.pairs, *_pairs_of_lists(lists, judgments.vocabulary)]
     columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__}
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
+
+
+def links(judgments: Judgments) -> Pairs:
+    """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
+    words, lists = judgments.vocabulary, as_rankings(judgments)
+    beside = np.flatnonzero(lists.row_list[1:] == lists.row_list[:-1])
+    # A list that puts the others below its own compares all entries of its task.
+    whole = np.isin(words.entry_task, lists.list_task[lists.unlisted_below])
+    next_to = np.flatnonzero(whole[:-1] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
+    left = np.concatenate([judgments.pairs.left, lists.entry[beside], next_to])
+    right = np.concatenate([judgments.pairs.right, lists.entry[beside + 1], next_to + np.int32(1)])
+    return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
 
 
 def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:
@@ -159,23 +243,46 @@ def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: 
         turned |= (pairs.outcome == TIE) & (pairs.left > pairs.right)
     kind = np.array([TIED, WON_LEFT, WON_RIGHT if sides else WON_LEFT], np.int8)[pairs.outcome]  # by outcome: 0, 1, −1
     winner, loser = np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right)
-    # Sorting one packed integer per row is twenty times faster than sorting rows by their columns.
     starts = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)
-    place = np.arange(vocabulary.n_entries, dtype=np.int32) - starts  # within its task, to save bits
-    entry_bits, place_bits = _bits(vocabulary.n_entries), _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))
-    if _bits(len(vocabulary.annotators)) + entry_bits + place_bits + KIND_BITS > 63:
+    beside = (np.arange(vocabulary.n_entries, dtype=np.int32) - starts)[loser]  # its place within the task, to save bits
+    whole = {"winner": _bits(vocabulary.n_entries), "beside": _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))}
+    near = min(whole["beside"], NEAR_BITS)
+    fields = [  # the most significant first: what is looked up for votes that follow each other is near each other in memory
+        (winner >> near, whole["winner"] - near),
+        (beside >> near, whole["beside"] - near),
+        (pairs.annotator, 0 if pooled else _bits(len(vocabulary.annotators))),
+        (winner & ((1 << near) - 1), near),
+        (beside & ((1 << near) - 1), near),
+        (kind, KIND_BITS),
+    ]
+    if sum(bits for _, bits in fields) > 63:
         raise JudgmentError("too many annotators and items for one fit: fit tasks, or halves of the annotators, separately")
-    keys = np.zeros(len(pairs), np.int64) if pooled else pairs.annotator.astype(np.int64)
-    for bits, codes in ((entry_bits, winner), (place_bits, place[loser]), (KIND_BITS, kind)):
-        keys <<= bits
-        keys |= codes
-    keys, weight = _counted(keys, pairs.weight)
+    keys, weight = _counted(_packed(fields), pairs.weight)
     if pairs.weight is not None:
         keys, weight = keys[weight > 0], weight[weight > 0]
-    kind, keys = (keys & ((1 << KIND_BITS) - 1)).astype(np.int8), keys >> KIND_BITS
-    beside, keys = (keys & ((1 << place_bits) - 1)).astype(np.int32), keys >> place_bits
-    winner, keys = (keys & ((1 << entry_bits) - 1)).astype(np.int32), keys >> entry_bits
-    return Votes(keys.astype(np.int32), winner, beside + starts[winner], kind, weight)
+    winner_far, beside_far, annotator, winner, beside, sort = _unpacked(keys, [bits for _, bits in fields])
+    winner |= winner_far << near
+    beside |= beside_far << near
+    return Votes(annotator, winner, beside + starts[winner], sort.astype(np.int8), weight)
+
+
+def _packed(fields: list[tuple[NDArray[Any], int]]) -> NDArray[np.int64]:
+    """One whole number per row, the first column in its highest bits: sorting it is twenty times faster than sorting rows."""
+    keys = np.zeros(len(fields[0][0]), np.int64)
+    for codes, bits in fields:
+        if bits > 0:
+            keys <<= bits
+            keys |= codes
+    return keys
+
+
+def _unpacked(keys: NDArray[np.int64], widths: list[int]) -> list[Codes]:
+    """The columns again; zeros for those that have no bits."""
+    columns, below = [], 0
+    for bits in reversed(widths):
+        columns.append(((keys >> below) & ((1 << bits) - 1)).astype(np.int32) if bits else np.zeros(len(keys), np.int32))
+        below += bits
+    return columns[::-1]
 
 
 def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:

@@ -21,19 +21,20 @@ def check(holds: bool, name: str, value: object, wanted: str) -> None:
 
 def check_fit(prior: float | None, max_iter: int, tol: float) -> None:
     """Refuse what no fit can have."""
-    check(prior is None or (_is_number(prior) and 0 <= prior < float("inf")), "prior", prior, "a number of at least 0")
+    check(prior is None or (is_number(prior) and 0 <= prior < float("inf")), "prior", prior, "a number of at least 0")
     check(isinstance(max_iter, int) and max_iter >= 1, "max_iter", max_iter, "a whole number of at least 1")
-    check(_is_number(tol) and tol > 0, "tol", tol, "a number above 0")
+    check(is_number(tol) and tol > 0, "tol", tol, "a number above 0")
 
 
 def check_beta(name: str, value: object) -> None:
     """Refuse what are no parameters of a Beta prior whose mode is inside."""
     pair = isinstance(value, tuple) and len(value) == 2
-    holds = pair and all(_is_number(part) and 1 <= part < float("inf") for part in value)  # type: ignore[attr-defined]
+    holds = pair and all(is_number(part) and 1 <= part < float("inf") for part in value)  # type: ignore[attr-defined]
     check(value is None or holds, name, value, "a tuple of two numbers of at least 1")
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """A number, and not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

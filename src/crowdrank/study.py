@@ -6,7 +6,7 @@ item within a task, and the entries of a task are contiguous.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -114,6 +114,16 @@ class Judgments:
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of judgment this study holds."""
         return tuple(kind for kind in KINDS if len(getattr(self, kind)))
+
+    def only(self, kind: Kind) -> Judgments:
+        """The same study without its judgments of other kinds."""
+        code, number = np.zeros(0, np.int32), np.zeros(0)
+        nothing: dict[str, Any] = {
+            "grades": Grades(code, code, number),
+            "pairs": Pairs(code, code, code, np.zeros(0, np.int8)),
+            "rankings": Rankings(code, code, np.zeros(0, bool), code, code, number),
+        }
+        return replace(self, **{other: table for other, table in nothing.items() if other != kind})
 
     def annotator_and_task(self) -> tuple[Codes, Codes]:
         """Who gave each judgment, and on which task; a row of a ranking counts as one."""

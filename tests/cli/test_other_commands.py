@@ -16,7 +16,17 @@ import pytest
 import crowdrank as cr
 from crowdrank.methods import ALL
 
-COMMANDS = [(), ("rank",), ("compare",), ("evaluate",), ("methods",), ("simulate",), ("simulate", "pairs")]
+COMMANDS = [
+    (),
+    ("rank",),
+    ("compare",),
+    ("evaluate",),
+    ("methods",),
+    ("simulate",),
+    ("simulate", "pairs"),
+    ("simulate", "grades"),
+    ("simulate", "spam"),
+]
 
 
 def test_version(run):
@@ -44,7 +54,7 @@ def test_examples_in_the_help_run(run, folder):
         example = line.replace("gold.csv --measure ndcg@10,map", "graded.csv --measure ndcg@10,map").split()
         if "evaluate" in example:
             run("rank", "votes.csv", "--out", "ranking.csv")
-        if "simulate" in example:
+        if "pairs" in example:
             for name in ("votes.csv", "gold.csv"):
                 Path(name).unlink()  # a link to the file that all tests share
         assert run(*example[2:]).code == 0, line
@@ -127,3 +137,42 @@ def test_simulate(run):
         assert Path(f"one{end}").read_bytes() == Path(f"two{end}").read_bytes() != Path(f"three{end}").read_bytes()
     assert run("rank", "one.csv", "--out", "ranking.csv").code == 0
     assert run("evaluate", "ranking.csv", "one-gold.csv").code == 0
+
+
+def test_simulate_grades(run):
+    """The same with grades, on scales of different length."""
+    for name in ("one", "two"):
+        words = ("--out", f"{name}.csv", "--gold", f"{name}-gold.csv", "--quality-out", f"{name}-quality.csv")
+        done = run("simulate", "grades", *words, "--items", "10", "--annotators", "6", "--labels", "3", "--scales", "2,5")
+        assert done.out.startswith("simulated 30 grades by 6 annotators on 10 items in 1 task\ngrades written to ")
+    for end in (".csv", "-gold.csv", "-quality.csv"):
+        assert Path(f"one{end}").read_bytes() == Path(f"two{end}").read_bytes()
+    crowd = pl.read_csv("one-quality.csv")
+    assert crowd.columns == ["annotator", "quality", "kind", "scale", "bias", "noise"]
+    assert crowd["scale"].to_list() == [2, 5] * 3
+    assert run("simulate", "grades", "--out", "g.csv", "--gold", "gg.csv", "--gold-grades", "3").code == 0
+    assert pl.read_csv("gg.csv").columns == ["task", "item", "grade"]
+    assert run("rank", "g.csv", "--method", "dawid-skene", "--out", "ranking.csv").code == 0
+    assert run("evaluate", "ranking.csv", "gg.csv", "--measure", "ndcg@10").code == 0
+
+
+def test_a_spoilt_study(run, folder):
+    done = run("simulate", "spam", "votes.csv", "--share", "0.5", "--kind", "malicious", "--out", "spoilt.csv")
+    assert done.code == 0
+    before, after = cr.read("votes.csv"), cr.read("spoilt.csv")
+    assert len(after.vocabulary.annotators) == round(1.5 * len(before.vocabulary.annotators))
+    assert "malicious" in str(after.vocabulary.annotators[-1])
+
+
+def test_a_spoilt_study_of_several_kinds(run, folder):
+    cr.write(pl.DataFrame({"annotator": ["a", "a", "b"], "item": ["x", "y", "x"], "grade": [1, 0, 1]}), "grades.csv")
+    assert run("simulate", "spam", "votes.csv", "grades.csv", "--out", "spoilt.csv.gz").code == 0
+    assert not Path("spoilt.csv.gz").exists()
+    assert cr.read("spoilt-pairs.csv.gz", "spoilt-grades.csv.gz").kinds == ("grades", "pairs")
+
+
+def test_an_unknown_kind_of_spam_is_refused(run, folder):
+    done = run("simulate", "spam", "votes.csv", "--kind", "evil", "--out", "spoilt.csv")
+    assert done.code == 2
+    assert "random, malicious" in done.err
+    assert not Path("spoilt.csv").exists()

@@ -109,7 +109,7 @@ def test_pickles(case, studies):
 def test_repeated_rows_keep_the_ranking(case, studies):
     """Everything said twice is the same ranking, only surer."""
     in_any_order(case)
-    table = studies.table(case.kind, noise=0.3)
+    table = studies.table(case.kind, noise=0.2)
     one, two = case.fit(studies.study(table)), case.fit(studies.study(studies.repeated(table)))
     assert studies.ranks(two) == studies.ranks(one)
 

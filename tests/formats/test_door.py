@@ -125,7 +125,7 @@ def read_or_refuse(path, content: bytes) -> None:
     assert len(message) < 20_000
 
 
-@pytest.mark.parametrize("file", ["votes.csv", "votes.jsonl", "votes.parquet", "votes.csv.gz", "votes.csv.zst"])
+@pytest.mark.parametrize("file", ["votes.csv", "votes.jsonl", "votes.parquet", "votes.txt", "votes.csv.gz", "votes.csv.zst"])
 @MANY
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(tmp_path, file, content):
@@ -138,6 +138,8 @@ VALID = {
     "ranks.tsv": b"annotator\titem\trank\nann\ta\t1\nann\tb\t2\nbob\ta\t2\n",
     "votes.jsonl": b'{"annotator":"ann","left":1,"right":2.5,"winner":1}\n'
     b'{"annotator":"b","left":"a","right":"b","winner":"a"}\n',
+    "run.txt": b"q1 Q0 a 1 9.5 bm25\nq1 Q0 b 2 3 bm25\n\nq2\tQ0  a 1 2e-3 bm25\n",
+    "letor.txt": b"2 qid:7 1:1 2:30 3:NULL #docid = x inc = 1\n0 qid:7 1:4 2:NULL #docid = y\n",
 }
 PIECES = [*(bytes([byte]) for byte in b'",\n\r\t-\xff\0{}[: '), b"", b"NaN", b"tie", b"null", b"1e999"]
 

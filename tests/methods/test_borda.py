@@ -77,3 +77,10 @@ def test_long_and_short_lists_count_the_same(build):
 def test_a_study_of_pairs_is_refused(build):
     with pytest.raises(JudgmentError, match="borda needs rankings or grades"):
         Borda().fit(build.judgments(pairs=[("t", "k", "a", "b", "a")]))
+
+
+def test_a_weight_is_as_many_lists(build):
+    lists = [("t", "ann", [["a"], ["b"], ["c"]], False), ("t", "bob", [["c"], ["b"]], True)]
+    weighted = Borda(weights={"bob": 3}).fit(build.judgments(lists=lists, entries=[("t", "d")])).score
+    repeated = Borda().fit(build.judgments(lists=[lists[0], *[lists[1]] * 3], entries=[("t", "d")])).score
+    assert weighted.tolist() == pytest.approx(repeated.tolist())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdrank.numerics.agreement import concordance
+from crowdrank.numerics.agreement import concordance, concordance_of_ranks
 
 # Few values, so that positions and scores are often equal.
 LISTS = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), max_size=12), min_size=1, max_size=5)
@@ -35,3 +35,15 @@ def test_a_long_list_forwards_backwards_and_all_tied(sign, share):
     pairs, agree = concordance(np.array([0, n]), np.arange(n, dtype=float), sign * np.arange(n, dtype=float))
     assert pairs[0] == n * (n - 1) / 2
     assert agree[0] == share * pairs[0]
+
+
+@given(LISTS)
+def test_ranks_agree_with_looking_at_every_pair(lists):
+    lists = [sorted(rows, key=lambda row: row[0]) for rows in lists]
+    ranked = [[(place, 1 + sum(other > score for _, other in rows)) for place, score in rows] for rows in lists]
+    starts = np.cumsum([0, *map(len, lists)])
+    flat = np.array([row for rows in ranked for row in rows], dtype=np.int64).reshape(-1, 2)
+    pairs, agree = concordance_of_ranks(starts, flat[:, 0].copy(), flat[:, 1].copy())
+    clear = [[(a, b) for a, b in combinations(rows, 2) if a[0] != b[0] and a[1] != b[1]] for rows in ranked]
+    assert pairs.tolist() == [len(each) for each in clear]
+    assert agree.tolist() == [sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in each) for each in clear]

@@ -32,7 +32,7 @@ def compare(
     ] = None,
     out: options.Out = None,
     column: options.Columns = None,
-    top_k: options.TopK = False,
+    top_k: options.TopK = None,
     ignore_unjudged: options.Ignore = False,
     skip_empty: options.SkipEmpty = False,
     seed: options.Seed = 0,

@@ -13,7 +13,9 @@ import typer
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILES", help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst.", show_default=False
+        metavar="FILES",
+        help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst; TREC runs; LETOR's files of ranks.",
+        show_default=False,
     ),
 ]
 Columns = Annotated[
@@ -21,7 +23,15 @@ Columns = Annotated[
     typer.Option("--column", metavar="ROLE=NAME", help="A column by another name: annotator=user. May be repeated."),
 ]
 # A flag takes no value: nothing stands behind its name in the help.
-TopK = Annotated[bool, typer.Option("--top-k", metavar="", help="Items that a ranking leaves out stand below all it lists.")]
+TopK = Annotated[
+    bool | None,
+    typer.Option(
+        "--top-k/--no-top-k",
+        metavar="",
+        help="Items that a ranking leaves out stand below all it lists; so they do in TREC's and LETOR's files, unless told.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print for machines.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result to this file.", show_default=False)]
 Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Fixes everything random.")]
@@ -67,15 +77,28 @@ def _value(name: str, text: str, declared: Any) -> Any:
             return float(text)
         if declared is int:
             return int(text)
+        if get_args(declared)[-1:] == (...,):
+            return tuple(_weight(part) for part in text.split(","))
         if get_origin(declared) is tuple:
             parts = text.strip("()").split(",")
             if len(parts) != len(get_args(declared)):
                 raise ValueError
             return tuple(float(part) for part in parts)
     except (KeyError, ValueError):
-        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(declared, "numbers with commas, like 2,1")
+        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(declared, _wanted_tuple(declared))
         raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
     return text
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, colon, weight = text.rpartition(":")
+    if not colon:
+        raise ValueError
+    return name.strip(), float(weight)
+
+
+def _wanted_tuple(declared: Any) -> str:
+    return "names with numbers, like bm25:2,dense:0.5" if get_args(declared)[-1:] == (...,) else "numbers with commas, like 2,1"
 
 
 def as_text(value: Any) -> str:
@@ -90,15 +113,20 @@ def listed(texts: Sequence[str] | None) -> list[str] | None:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path] = (), models: Sequence[Path | None] = ()) -> None:
-    """Refuse, before the work, what could not be written after it."""
-    from crowdrank.formats.table import kind_of
+def check_outputs(
+    outputs: Sequence[Path | None],
+    inputs: Sequence[Path] = (),
+    trec: Sequence[Path | None] = (),
+    models: Sequence[Path | None] = (),
+) -> None:
+    """Refuse, before the work, what could not be written after it; only those in `trec` may be TREC's files, `models` are no tables."""
+    from crowdrank.formats.files import SPACED, kind_of
     from crowdrank.settings import SettingError
 
     wanted = [path for path in (*outputs, *models) if path is not None]
     for number, path in enumerate(wanted):
-        if path not in models:
-            kind_of(path)
+        if path not in models and kind_of(path)[0] in SPACED and path not in trec:
+            raise SettingError(f"{path}: a TREC file cannot hold this table; name it .csv, .tsv, .jsonl or .parquet")
         if not path.parent.is_dir():
             raise SettingError(f"{path}: there is no folder {path.parent}")
         if path.is_dir():

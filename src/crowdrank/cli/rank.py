@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,6 +46,14 @@ def rank(
         Path | None,
         typer.Option(metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False),
     ] = None,
+    qrels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a grade for every item: TREC qrels (.qrels, .txt), or a table with the chance of each grade. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="ROUNDS", help="Intervals for any method: from so many fits to resampled judgments. 0: none.")
     ] = 0,
@@ -57,7 +65,7 @@ def rank(
         typer.Option(metavar="FILE", help="Write how surely neighbours of the ranking are told apart.", show_default=False),
     ] = None,
     column: options.Columns = None,
-    top_k: options.TopK = False,
+    top_k: options.TopK = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -66,7 +74,7 @@ def rank(
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
     read_from = [*files, *(train or ()), *(path for path in (gold, train_gold, load) if path)]
-    options.check_outputs([out, annotators, neighbours], read_from, models=[save])
+    options.check_outputs([out, annotators, neighbours, *(qrels or [])], read_from, trec=[out, *(qrels or [])], models=[save])
     given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
     from crowdrank import formats, methods
@@ -94,14 +102,14 @@ def rank(
         else:
             ranker = _untrained(method or _default(judgments), given, seed)
         consensus = _fitted(ranker, judgments, truth, bootstrap, bootstrap_over, seed)
-    tables = _tables(consensus, out, annotators, neighbours)
+    tables = {**_tables(consensus, out, annotators, neighbours), **_labels(consensus, qrels or [])}
     formats.write_files({**tables, save: saved.as_bytes(ranker)} if save else tables)
     if json:
-        screen.print_json(_as_json(consensus, asdict(getattr(ranker, "method", ranker))))
+        used = asdict(getattr(ranker, "method", ranker))
+        screen.print_json(_as_json(consensus, {name: used[name] for name in used if load or name in given or name == "seed"}))
     else:
-        _show(
-            consensus, judgments, {"ranking": out, "annotators": annotators, "neighbours": neighbours, "what was learned": save}
-        )
+        written = [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), ("what was learned", save)]
+        _show(consensus, judgments, [*written, *_named(qrels)])
 
 
 def _untrained(name: str, given: dict[str, str], seed: int) -> Method:
@@ -134,6 +142,18 @@ def _tables(consensus: Consensus, out: Path | None, annotators: Path | None, nei
     return {path: table for path, table in tables.items() if path}
 
 
+def _labels(consensus: Consensus, paths: Sequence[Path]) -> dict[Any, Any]:
+    """Labels as qrels, or as a table with the chance of each grade, by the name of the file."""
+    from crowdrank.formats.files import SPACED, kind_of
+    from crowdrank.grading import as_gold, labels
+
+    return {path: as_gold(consensus) if kind_of(path)[0] in SPACED else labels(consensus) for path in paths}
+
+
+def _named(qrels: Sequence[Path] | None) -> list[tuple[str, Path]]:
+    return [("grades", path) for path in qrels or []]
+
+
 def _default(judgments: Judgments) -> str:
     """Pairs say most about annotators; rankings and grades by themselves have plain methods of their own."""
     usual = {"pairs": "crowd-bt", "rankings": "borda", "grades": "mean"}  # each takes the kinds behind it too
@@ -152,7 +172,7 @@ def _as_json(consensus: Consensus, settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _show(consensus: Consensus, judgments: Judgments, written: Mapping[str, Path | None]) -> None:
+def _show(consensus: Consensus, judgments: Judgments, written: Sequence[tuple[str, Path | None]]) -> None:
     fit = consensus.fit
     end = f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}" if fit.steps else ""
     screen.say(f"{consensus.method}: {screen.in_words(judgments)}{end}\n")
@@ -162,7 +182,7 @@ def _show(consensus: Consensus, judgments: Judgments, written: Mapping[str, Path
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
-    for what, path in written.items():
+    for what, path in written:
         if path:
             screen.say(f"{what} written to {path}")
 

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crowdrank.cli import options, screen
 
+if TYPE_CHECKING:
+    from crowdrank.simulate import Study
+
 app = typer.Typer(no_args_is_help=True)
+
+Out = Annotated[Path, typer.Option(metavar="FILE", help="Write the judgments to this file.", show_default=False)]
+Gold = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the true scores to this file.", show_default=False)]
+QualityOut = Annotated[
+    Path | None,
+    typer.Option("--quality-out", metavar="FILE", help="Write the annotators' true quality to this file.", show_default=False),
+]
+Items = Annotated[int, typer.Option(metavar="NUMBER", help="Items per task.")]
+Annotators = Annotated[int, typer.Option(metavar="NUMBER", help="Annotators.")]
+Tasks = Annotated[int, typer.Option(metavar="NUMBER", help="Tasks.")]
+Spammers = Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who answer at random.")]
+Malicious = Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who always report the opposite.")]
 
 
 @app.callback()
@@ -22,25 +37,18 @@ def _group() -> None:
 
 @app.command("pairs")
 def pairs(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the votes to this file.", show_default=False)],
-    gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the true scores to this file.", show_default=False)
-    ] = None,
-    quality_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--quality-out", metavar="FILE", help="Write the annotators' true quality to this file.", show_default=False
-        ),
-    ] = None,
-    items: Annotated[int, typer.Option(metavar="NUMBER", help="Items per task.")] = 100,
-    annotators: Annotated[int, typer.Option(metavar="NUMBER", help="Annotators.")] = 50,
+    out: Out,
+    gold: Gold = None,
+    quality_out: QualityOut = None,
+    items: Items = 100,
+    annotators: Annotators = 50,
     votes: Annotated[int, typer.Option(metavar="NUMBER", help="Votes in all.")] = 5000,
-    tasks: Annotated[int, typer.Option(metavar="NUMBER", help="Tasks.")] = 1,
+    tasks: Tasks = 1,
     quality: Annotated[
         str, typer.Option(metavar="ALPHA,BETA", help="Beta distribution of the quality of ordinary annotators.")
     ] = "10,1",
-    spammers: Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who answer at random.")] = 0.0,
-    malicious: Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who always report the opposite.")] = 0.0,
+    spammers: Spammers = 0.0,
+    malicious: Malicious = 0.0,
     spread: Annotated[float, typer.Option(metavar="NUMBER", help="Standard deviation of the true scores.")] = 2.0,
     ties: Annotated[float, typer.Option(metavar="NUMBER", help="How readily close items are called a tie.")] = 0.0,
     order_bias: Annotated[
@@ -60,9 +68,6 @@ def pairs(
     Example: crowdrank simulate pairs --out votes.csv --gold gold.csv --ties 0.1
     """
     options.check_outputs([out, gold, quality_out])
-    import polars as pl
-
-    from crowdrank import formats
     from crowdrank import simulate as crowds
     from crowdrank.settings import SettingError
 
@@ -86,10 +91,116 @@ def pairs(
         votes_per_pair=votes_per_pair,
         seed=seed,
     )
+    _write(study, "votes", out, gold, quality_out)
+
+
+@app.command("grades")
+def grades(
+    out: Out,
+    gold: Gold = None,
+    quality_out: QualityOut = None,
+    items: Items = 100,
+    annotators: Annotators = 50,
+    labels: Annotated[int, typer.Option(metavar="NUMBER", help="How many annotators grade each item.")] = 5,
+    tasks: Tasks = 1,
+    scales: Annotated[
+        str, typer.Option(metavar="NUMBERS", help="Grades of an annotator's scale; several with commas take turns: 2,5.")
+    ] = "5",
+    bias: Annotated[float, typer.Option(metavar="NUMBER", help="How far annotators differ in being generous.")] = 0.3,
+    noise: Annotated[float, typer.Option(metavar="NUMBER", help="How far grades of the same relevance scatter.")] = 0.5,
+    variety: Annotated[float, typer.Option(metavar="NUMBER", help="How far annotators differ in noise and habits.")] = 0.3,
+    experts: Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators with little noise and no bias.")] = 0.0,
+    spammers: Spammers = 0.0,
+    malicious: Malicious = 0.0,
+    difficulty: Annotated[float, typer.Option(metavar="NUMBER", help="How far items differ in being hard to grade.")] = 0.0,
+    gold_grades: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Write so many grades as gold, not scores.", show_default=False)
+    ] = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Simulate a crowd that grades items.
+
+    Example: crowdrank simulate grades --out votes.csv --gold gold.csv --labels 3
+    """
+    options.check_outputs([out, gold, quality_out])
+    from crowdrank import simulate as crowds
+    from crowdrank.settings import SettingError
+
+    try:
+        sizes = tuple(int(part) for part in scales.split(","))
+    except ValueError:
+        raise SettingError(f"scales is {scales!r}; it must be whole numbers with commas, like 2,5") from None
+    study = crowds.grades(
+        items,
+        annotators,
+        labels,
+        tasks=tasks,
+        scales=sizes,
+        bias=bias,
+        noise=noise,
+        variety=variety,
+        experts=experts,
+        spammers=spammers,
+        malicious=malicious,
+        difficulty=difficulty,
+        gold_grades=gold_grades,
+        seed=seed,
+    )
+    _write(study, "grades", out, gold, quality_out)
+
+
+def _write(study: Study, what: str, out: Path, gold: Path | None, quality_out: Path | None) -> None:
+    """Write the files that are wanted, and say so."""
+    import polars as pl
+
+    from crowdrank import formats
+
     names = [str(name) for name in study.judgments.vocabulary.annotators]
-    wanted = ((out, study.judgments), (gold, study.gold), (quality_out, {"annotator": names, "quality": study.quality}))
-    formats.write_files({path: pl.DataFrame(table) if isinstance(table, dict) else table for path, table in wanted if path})
+    known = {name: values for name, values in study.annotators.items() if values.ndim == 1}
+    crowd = pl.DataFrame({"annotator": names, "quality": study.quality, **known}, strict=False)
+    wanted = ((out, study.judgments, what), (gold, study.gold, f"true {study.gold.kind}s"), (quality_out, crowd, "true quality"))
+    formats.write_files({path: table for path, table, _ in wanted if path})
     screen.say(f"simulated {screen.in_words(study.judgments)}")
-    for (path, _), what in zip(wanted, ("votes", "true scores", "true quality"), strict=True):
+    for path, _, written in wanted:
         if path:
-            screen.say(f"{what} written to {path}")
+            screen.say(f"{written} written to {path}")
+
+
+@app.command("spam")
+def spam(
+    files: options.Files,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Write the spoilt study to this file; of several kinds of judgment, each to FILE-grades, FILE-pairs, FILE-rankings.",
+            show_default=False,
+        ),
+    ],
+    share: Annotated[float, typer.Option(metavar="NUMBER", help="Annotators to add, as a share of those there are.")] = 0.3,
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="random: they answer by chance; malicious: the opposite of somebody else.")
+    ] = "random",
+    column: options.Columns = None,
+    top_k: options.TopK = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Add annotators who spoil a study, to see what a method bears.
+
+    Example: crowdrank simulate spam votes.csv --share 0.3 --out spoilt.csv
+    """
+    options.check_outputs([out], files)
+    from crowdrank import formats
+    from crowdrank import simulate as crowds
+
+    judgments = formats.read(*files, columns=options.assignments(column, "--column"), top_k=top_k)
+    spoilt = crowds.spam(judgments, share, kind, seed)  # type: ignore[arg-type]  # it says what is wrong with another kind
+    base, _, ending = out.name.partition(".")
+    kinds = spoilt.kinds if len(spoilt.kinds) > 1 else ()
+    wanted = [(out.with_name(f"{base}-{each}.{ending}"), spoilt.only(each)) for each in kinds] or [(out, spoilt)]
+    options.check_outputs([path for path, _ in wanted], files)
+    formats.write_files(dict(wanted))
+    added = len(spoilt.vocabulary.annotators) - len(judgments.vocabulary.annotators)
+    screen.say(f"added {screen.counted(added, 'annotators')}: {screen.in_words(spoilt)}")
+    for path, _ in wanted:
+        screen.say(f"judgments written to {path}")

@@ -48,7 +48,13 @@ def check(method: str | None, train: Sequence[Path] | None, gold: Path | None, s
 
 
 def learned(
-    method: str, texts: Mapping[str, str], train: Sequence[Path], gold: Path, columns: Mapping[str, str], top_k: bool, seed: int
+    method: str,
+    texts: Mapping[str, str],
+    train: Sequence[Path],
+    gold: Path,
+    columns: Mapping[str, str],
+    top_k: bool | None,
+    seed: int,
 ) -> Trained:
     """The method of that name, trained on these files."""
     from crowdrank import formats, methods

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.consensus import Consensus
 from crowdrank.formats.columns import OF_PAIRS
 from crowdrank.formats.encode import TIE_WORDS
+from crowdrank.formats.source import shorten
+from crowdrank.grading import as_gold
 from crowdrank.study import LEFT, RIGHT, Codes, Gold, Ids, JudgmentError, Judgments, Vocabulary
 
 
@@ -23,6 +29,48 @@ def gold_table(gold: Gold) -> pl.DataFrame:
     """Gold as task, item, and what it is."""
     words, value = gold.vocabulary, -gold.value if gold.kind == "rank" else gold.value
     return pl.DataFrame({**_entry(words, np.arange(words.n_entries)), gold.kind: value})
+
+
+def spaced_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
+    """A consensus as a TREC run, its labels or gold as qrels: columns of which none may hold a blank."""
+    if isinstance(table, Consensus) and kind == ".qrels":
+        frame = _qrels(as_gold(table), path)
+    elif isinstance(table, Consensus):
+        frame = _run(table)
+    elif isinstance(table, Gold) and kind != ".run":
+        frame = _qrels(table, path)
+    else:
+        raise JudgmentError(
+            f"{path}: TREC has runs of rankings and qrels of gold, nothing for this; name the file .csv or .parquet"
+        )
+    for name in ("task", "item"):
+        blank = frame[name].str.contains(r"\s")
+        if blank.any():
+            bad = shorten(frame[name].filter(blank)[0])
+            raise JudgmentError(
+                f"{path}: {name} {bad!r} has a blank in it, which separates columns there; name the file .csv or .parquet"
+            )
+    return frame
+
+
+def _run(consensus: Consensus) -> pl.DataFrame:
+    """What has a score, best first; of equal ones, the item later in the alphabet, as trec_eval orders them."""
+    words, entry = consensus.vocabulary, np.flatnonzero(consensus.rank)
+    frame = pl.DataFrame({**_entry(words, entry), "rank": consensus.rank[entry], "score": consensus.score[entry]})
+    frame = frame.with_columns(pl.Series("code", words.entry_task[entry]))
+    frame = frame.sort("code", "rank", "item", descending=[False, False, True])
+    place = pl.int_range(1, pl.len() + 1).over("code").alias("rank")
+    tag = "_".join(consensus.method.split())
+    return frame.select("task", pl.lit("Q0").alias("Q0"), "item", place, "score", pl.lit(tag).alias("tag"))
+
+
+def _qrels(gold: Gold, path: Path) -> pl.DataFrame:
+    words, known = gold.vocabulary, np.flatnonzero(~np.isnan(gold.value))
+    grade = gold.value[known]
+    if gold.kind != "grade" or (grade != np.rint(grade)).any():
+        raise JudgmentError(f"{path}: qrels hold grades, which are whole numbers; name the file .csv or .parquet")
+    where = _entry(words, known)
+    return pl.DataFrame({"task": where["task"], "iteration": 0, "item": where["item"], "grade": grade.astype(np.int64)})
 
 
 def _grades(judgments: Judgments) -> pl.DataFrame:

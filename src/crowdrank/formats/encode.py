@@ -102,7 +102,7 @@ class Study:
 
 
 def judgments_of(
-    sources: Sequence[Source], columns: Mapping[str, str], *, top_k: bool = False, frame: Frame = "polars"
+    sources: Sequence[Source], columns: Mapping[str, str], *, top_k: bool | None = None, frame: Frame = "polars"
 ) -> Judgments:
     """All the judgments of some sources over one vocabulary."""
     study, notes = Study("task", "item", "annotator"), []
@@ -227,7 +227,7 @@ def _pairs(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
     return study.codes(part, "annotator"), left, right, outcome
 
 
-def _lists(study: Study, part: Part, top_k: bool, notes: list[str]) -> Rankings:
+def _lists(study: Study, part: Part, top_k: bool | None, notes: list[str]) -> Rankings:
     """The rows of a source as lists: one per task and annotator, or more where a column `list` tells them apart."""
     rank, entry = part.numbers, study.entry(part)
     part.source.refuse(rank < 0, lambda row: f"rank {rank[row]:g} is below 0; leave out items that were not ranked")
@@ -249,7 +249,7 @@ def _lists(study: Study, part: Part, top_k: bool, notes: list[str]) -> Rankings:
     return Rankings(
         list_annotator=annotator[new_list],
         list_task=task[new_list],
-        unlisted_below=np.full(new_list.sum(), top_k),
+        unlisted_below=np.full(new_list.sum(), part.source.top_k if top_k is None else top_k),
         row_list=row_list[keep],
         entry=entry[keep],
         position=rank[keep],

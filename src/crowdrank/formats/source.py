@@ -27,6 +27,7 @@ class Source:
     columns: list[str]
     load: Callable[[str], pl.Series]
     place: Callable[[int], str]  # where a row stands, for messages: 'votes.csv:17'
+    top_k: bool = False  # do rankings of this kind put what they leave out below what they list?
 
     def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str]) -> None:
         """Raise an error that names the first wrong rows, if there are any."""

@@ -1,89 +1,27 @@
-"""CSV, TSV, JSON lines and Parquet files, each also .gz or .zst, in and out."""
+"""CSV, TSV, JSON lines and Parquet, from bytes to columns."""
 
 from __future__ import annotations
 
 import csv
-import errno
-import gzip
 import io
 import json
-import os
 import sys
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
-import zstandard
 
 from crowdrank.formats.source import Source, shorten
 from crowdrank.study import JudgmentError
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-JSON_LINES = (".jsonl", ".ndjson")
-PARQUET = (".parquet", ".pq")
-PACKED = (".gz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
-KNOWN = ".csv, .tsv, .jsonl or .parquet, each also with .gz or .zst"
 
 
-def of_file(path: str | os.PathLike[str]) -> Source:
-    """A file as a source of columns."""
-    path = Path(path)
-    kind, packing = kind_of(path)
-    try:
-        if path.is_dir():
-            raise JudgmentError(f"{path}: is a folder; name the files in it")
-        if not path.exists():
-            raise JudgmentError(f"{path}: no such file")
-        if kind in PARQUET:
-            return _of_parquet(path, packing)
-        data = unpacked(path, packing)
-        return _of_json_lines(path, data) if kind in JSON_LINES else _of_separated(path, data, SEPARATORS[kind])
-    except OSError as error:
-        raise JudgmentError(f"{path}: {error.strerror or error}") from None
-
-
-def kind_of(path: Path) -> tuple[str, str]:
-    """The kind of file by its suffix, and how it is packed ('' if not)."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
-    kind = suffixes[-1] if suffixes else ""
-    if kind not in (*SEPARATORS, *JSON_LINES, *PARQUET):
-        raise JudgmentError(f"{path}: unknown kind of file {kind or path.name!r}; it must be {KNOWN}")
-    return kind, packing
-
-
-def unpacked(path: Path, packing: str) -> bytes:
-    """The content of a file, decompressed."""
-    data = path.read_bytes()
-    try:
-        if packing == ".gz":
-            return gzip.decompress(data)
-        if packing == ".zst":
-            return _unpacked_frames(data)
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError):
-        raise JudgmentError(f"{path}: is not a whole {packing} file") from None
-    return data
-
-
-def _unpacked_frames(data: bytes) -> bytes:
-    """All frames of a .zst file. The library's own reader takes a file that was cut off for one that ends there."""
-    parts = []
-    while data:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        parts.append(frame.decompress(data))
-        if not frame.eof:
-            raise EOFError
-        data = frame.unused_data
-    return b"".join(parts)
-
-
-def _of_separated(path: Path, data: bytes, separator: str) -> Source:
-    _check_text(path, data)
+def of_separated(path: Path, data: bytes, separator: str) -> Source:
+    """A table of texts whose first line names the columns."""
+    check_text(path, data)
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")  # as old Macs end their lines
@@ -124,7 +62,7 @@ def _filled(path: Path, line: int, record: list[str], width: int) -> list[str | 
     return [*(field or None for field in record), *[None] * (width - len(record))]
 
 
-def _check_text(path: Path, data: bytes) -> None:
+def check_text(path: Path, data: bytes) -> None:
     """Text must be UTF-8, and there must be some; say where it is not."""
     if not data.removeprefix(BYTE_ORDER_MARK).strip():
         raise JudgmentError(f"{path}: is empty")
@@ -155,8 +93,9 @@ def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iter
         raise JudgmentError(f"{path}:{line}: a quotation mark that opens {what}") from None
 
 
-def _of_json_lines(path: Path, data: bytes) -> Source:
-    _check_text(path, data)
+def of_json_lines(path: Path, data: bytes) -> Source:
+    """A JSON object on every line."""
+    check_text(path, data)
     lines = enumerate(data.removeprefix(BYTE_ORDER_MARK).splitlines(), 1)
     numbered = [(number, line) for number, line in lines if line.strip()]
     try:
@@ -186,8 +125,8 @@ def _json_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def _of_parquet(path: Path, packing: str) -> Source:
-    where = io.BytesIO(unpacked(path, packing)) if packing else path
+def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
+    """A Parquet file, or what was packed in it."""
     if path.stat().st_size == 0:
         raise JudgmentError(f"{path}: is empty")
 
@@ -204,36 +143,3 @@ def _of_parquet(path: Path, packing: str) -> Source:
     scan: pl.LazyFrame = collected(lambda: pl.scan_parquet(where, glob=False))
     names: list[str] = collected(lambda: scan.collect_schema().names())
     return Source(str(path), names, load, lambda row: f"{path}:{row + 1}")
-
-
-def write_all(frames: Mapping[Path, pl.DataFrame | bytes]) -> None:
-    """Write every file, or none: all are written aside first, then renamed."""
-    aside = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
-    try:
-        for path, frame in frames.items():
-            if path.is_dir():
-                raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
-            aside[path].write_bytes(frame if isinstance(frame, bytes) else packed(frame, *kind_of(path)))
-        for path, part in aside.items():
-            part.replace(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise JudgmentError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
-    finally:
-        for part in aside.values():
-            with suppress(OSError):
-                part.unlink()
-
-
-def packed(frame: pl.DataFrame, kind: str, packing: str) -> bytes:
-    """A frame as the bytes of a file."""
-    buffer = io.BytesIO()
-    if kind in SEPARATORS:
-        frame.write_csv(buffer, separator=SEPARATORS[kind])
-    elif kind in JSON_LINES:
-        frame.write_ndjson(buffer)
-    else:
-        frame.write_parquet(buffer)
-    data = buffer.getvalue()
-    if packing == ".gz":
-        return gzip.compress(data, mtime=0)  # no time stamp: the same ranking is the same file
-    return zstandard.ZstdCompressor().compress(data) if packing == ".zst" else data

@@ -13,16 +13,27 @@ from crowdrank.methods.boosted import Boosted
 from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
+from crowdrank.methods.cps import CPS
 from crowdrank.methods.crf import CRF
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
+from crowdrank.methods.crowdagg import CrowdAgg
+from crowdrank.methods.dawid_skene import DawidSkene
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
 from crowdrank.methods.ensemble import Ensemble
+from crowdrank.methods.gda import GDA
+from crowdrank.methods.gda_pw import GDAPW
 from crowdrank.methods.greedy_order import GreedyOrder
 from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
+from crowdrank.methods.majority_vote import MajorityVote
+from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
+from crowdrank.methods.median_rank import MedianRank
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.plackett_luce import PlackettLuce
+from crowdrank.methods.rasch import Rasch
+from crowdrank.methods.rrf import RRF
 from crowdrank.methods.svd import SVD
 from crowdrank.methods.svp import SVP
 from crowdrank.methods.thurstone import Thurstone
@@ -84,7 +95,14 @@ class Supervised(Protocol):
 
 METHODS: dict[str, type[Method]] = {
     "mean": Mean,
+    "majority-vote": MajorityVote,
+    "dawid-skene": DawidSkene,
+    "rasch": Rasch,
+    "gda": GDA,
+    "gda-pw": GDAPW,
     "borda": Borda,
+    "median-rank": MedianRank,
+    "rrf": RRF,
     "bradley-terry": BradleyTerry,
     "thurstone": Thurstone,
     "majority-bradley-terry": MajorityBradleyTerry,
@@ -98,6 +116,10 @@ METHODS: dict[str, type[Method]] = {
     "condorcet": Condorcet,
     "greedy-order": GreedyOrder,
     "svp": SVP,
+    "plackett-luce": PlackettLuce,
+    "mallows": Mallows,
+    "crowdagg": CrowdAgg,
+    "cps": CPS,
 }
 SUPERVISED: dict[str, type[Supervised]] = {
     "crf": CRF,

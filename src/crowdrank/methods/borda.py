@@ -2,7 +2,8 @@
 
 Lists are rankings, or the grades an annotator gave within a task. Tied items share the average of their places. In a list that
 puts unlisted items below its own (a top-k list), all of the task's items take part and the unlisted ones share the last places.
-Dividing by the length of the list makes long and short lists count the same. A list of one item says nothing.
+Dividing by the length of the list makes long and short lists count the same. A list of one item says nothing. `weights` gives
+annotators a weight other than 1.
 
 de Borda: Mémoire sur les élections au scrutin, 1781.
 
@@ -21,64 +22,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_rankings
+from crowdrank.convert import as_rankings, middle_places
 from crowdrank.methods.result import require, wrap
+from crowdrank.methods.weights import annotator_weights, check_weights
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Judgments, Kind, Rankings, Vocabulary
+
+COUNTED = 1e-9  # of a list's weight: what is left where weights cancel is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Borda:
-    """The Borda count has no settings."""
+    """Settings of the Borda count."""
 
     name: ClassVar[str] = "borda"
     takes: ClassVar[tuple[Kind, ...]] = ("rankings", "grades")
 
+    weights: tuple[tuple[str, float], ...] | None = None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", check_weights(self.weights))
+
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their mean share of beaten items."""
         notes = require(self.name, judgments, self.takes)
-        score = _mean_share(as_rankings(judgments), judgments.vocabulary)
+        score = _mean_share(as_rankings(judgments), judgments.vocabulary, annotator_weights(self.weights, judgments.vocabulary))
         return wrap(self.name, judgments, score, notes=notes)
 
 
-def _mean_share(lists: Rankings, vocabulary: Vocabulary) -> Floats:
+def _mean_share(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> Floats:
     """Per entry, the share of other items beaten, averaged over the lists that say something about it."""
-    n = vocabulary.n_entries
+    n, rows = vocabulary.n_entries, lists.row_list
+    share, share_below, telling = shares(lists, vocabulary)
+    counts = np.where(telling, weight[lists.list_annotator], 0.0)
+    total = sum_by(lists.entry, share * counts[rows], n)
+    count = sum_by(lists.entry, counts[rows], n)
+    if lists.unlisted_below.any():
+        counts_below = np.where(lists.unlisted_below, counts, 0.0)
+        total += _given_to_unlisted(lists, vocabulary, share_below * counts_below)
+        count += _given_to_unlisted(lists, vocabulary, counts_below)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total / np.where(count > COUNTED, count, 0.0)
+
+
+def shares(lists: Rankings, vocabulary: Vocabulary) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Per row the share of other items beaten; per list the share of the items it puts below its own, and whether it says anything."""
     lengths = np.diff(lists.list_starts)
     unlisted = np.where(lists.unlisted_below, np.diff(vocabulary.task_starts)[lists.list_task] - lengths, 0)
-    others = lengths + unlisted - 1
-    telling = others > 0
-    share = (lengths[lists.row_list] - middle_places(lists) + unlisted[lists.row_list]) / np.maximum(others, 1)[lists.row_list]
-    row_tells = telling[lists.row_list]
-    total = sum_by(lists.entry[row_tells], share[row_tells], n)
-    count = np.bincount(lists.entry[row_tells], minlength=n)
-    top_lists = lists.unlisted_below & telling
-    if top_lists.any():
-        share_below = np.where(top_lists, (unlisted - 1) / 2 / np.maximum(others, 1), 0.0)
-        below, below_count = _given_to_unlisted(lists, vocabulary, share_below, top_lists)
-        total, count = total + below, count + below_count
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return total / count
+    others = np.maximum(lengths + unlisted - 1, 1)
+    share = (lengths[lists.row_list] - middle_places(lists) + unlisted[lists.row_list]) / others[lists.row_list]
+    return share, np.maximum(unlisted - 1, 0) / 2 / others, lengths + unlisted > 1
 
 
-def middle_places(lists: Rankings) -> Floats:
-    """The place of each row in its list, 1 for the first; tied rows share the middle of their places."""
-    rows = np.arange(len(lists))
-    first = np.r_[True, (lists.row_list[1:] != lists.row_list[:-1]) | (lists.position[1:] != lists.position[:-1])][: len(rows)]
-    starts = np.flatnonzero(first)
-    ends = np.r_[starts[1:], len(rows)]
-    middle = np.repeat((starts + ends - 1) / 2, ends - starts)
-    return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
-
-
-def _given_to_unlisted(
-    lists: Rankings, vocabulary: Vocabulary, share: Floats, top_lists: NDArray[np.bool_]
-) -> tuple[Floats, NDArray[np.int64]]:
-    """What entries get from the top-k lists of their task that leave them out: all that is given, less where they are listed."""
-    n_tasks, task = len(vocabulary.tasks), vocabulary.entry_task
-    in_top = top_lists[lists.row_list]
-    total = sum_by(lists.list_task, share, n_tasks)[task]
-    total -= sum_by(lists.entry, np.where(in_top, share[lists.row_list], 0.0), len(task))
-    count = np.bincount(lists.list_task[top_lists], minlength=n_tasks)[task]
-    count -= np.bincount(lists.entry[in_top], minlength=len(task))
-    return total, count
+def _given_to_unlisted(lists: Rankings, vocabulary: Vocabulary, given: Floats) -> Floats:
+    """What entries get from the lists of their task that leave them out: all that is given, less where they are listed."""
+    task = vocabulary.entry_task
+    total = sum_by(lists.list_task, given, len(vocabulary.tasks))[task]
+    return total - sum_by(lists.entry, given[lists.row_list], len(task))

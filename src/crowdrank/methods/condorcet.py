@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
+from crowdrank.convert import links
 from crowdrank.methods.contests import Contests, contests
 from crowdrank.methods.result import require, wrap
 from crowdrank.study import KINDS, Codes, Judgments, Kind
@@ -47,7 +48,7 @@ class Condorcet:
         held = contests(judgments)
         majority = held.majority
         score = _insert(held.starts, held.other, majority, *_line_up(held, majority, judgments.vocabulary.entry_task))
-        return wrap(self.name, judgments, score, compared=held.compared)
+        return wrap(self.name, judgments, score, compared=links(judgments))
 
 
 def _line_up(

@@ -31,17 +31,9 @@ class Contests:
     lost: NDArray[np.int32]
 
     @property
-    def compared(self) -> Pairs:
-        """Each contest once, for the report of what was never compared."""
-        entry = np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
-        once = entry < self.other
-        left, right = entry[once], self.other[once]
-        return Pairs(np.zeros_like(left), left, right, np.zeros(len(left), np.int8))
-
-    @property
     def majority(self) -> NDArray[np.int8]:
         """1 where most put the entry before its opponent, -1 where most put it behind, 0 where neither."""
-        return np.asarray(np.sign(self.won - self.lost), dtype=np.int8)
+        return (self.won > self.lost).view(np.int8) - (self.won < self.lost).view(np.int8)
 
     @property
     def preference(self) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairwise import Shape, beta_prior, fit_pairs
+from crowdrank.methods.pairwise import Shape, fit_pairs
 from crowdrank.settings import check_beta, check_fit, choice
 from crowdrank.study import KINDS, Gold, Judgments, Kind, OfPair
 
@@ -67,5 +67,5 @@ class CrowdBT:
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
         per_rater = ("quality", "bias") if self.order_bias else ("quality",)
-        shape = Shape(per_rater=per_rater, quality_prior=beta_prior(self.quality_prior, self.prior), quality_per=self.quality_per)
+        shape = Shape(per_rater=per_rater, quality_prior=self.quality_prior, quality_per=self.quality_per)
         return fit_pairs(self, judgments, shape, gold=gold)

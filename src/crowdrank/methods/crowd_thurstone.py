@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairwise import Shape, beta_prior, fit_pairs
+from crowdrank.methods.pairwise import Shape, fit_pairs
 from crowdrank.settings import check_beta, check_fit, choice
 from crowdrank.study import KINDS, Gold, Judgments, Kind, OfPair
 
@@ -45,5 +45,5 @@ class CrowdThurstone:
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
-        shape = Shape("normal", ("quality",), beta_prior(self.quality_prior, self.prior), self.quality_per)
+        shape = Shape("normal", ("quality",), self.quality_prior, self.quality_per)
         return fit_pairs(self, judgments, shape, gold=gold)

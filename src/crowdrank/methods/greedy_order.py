@@ -24,6 +24,7 @@ import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus
+from crowdrank.convert import links
 from crowdrank.methods.contests import contests
 from crowdrank.methods.result import require, wrap
 from crowdrank.study import KINDS, Judgments, Kind
@@ -43,7 +44,7 @@ class GreedyOrder:
         require(self.name, judgments, self.takes)
         held = contests(judgments)
         score = _take(judgments.vocabulary.task_starts, held.starts, held.other, held.preference)
-        return wrap(self.name, judgments, score, compared=held.compared)
+        return wrap(self.name, judgments, score, compared=links(judgments))
 
 
 @nb.njit(cache=True, nogil=True)

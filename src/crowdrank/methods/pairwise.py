@@ -13,15 +13,13 @@ from crowdrank.consensus import Consensus
 from crowdrank.convert import TIED, Votes, as_pairs, votes
 from crowdrank.methods.prior import choose_prior
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
+from crowdrank.methods.sure import Sure, how_sure, with_intervals
 from crowdrank.methods.vote_model import Link, Priors, VoteModel, logistic
-from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
 from crowdrank.numerics.newton import minimise
-from crowdrank.numerics.ranks import rank_interval
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Gold, Judgments, Kind, OfPair, Pairs, Vocabulary
 
 START = 0.9  # quality everybody starts from: at 1 itself there is no slope to leave by
-NINETY_FIVE = 1.959964  # standard errors
 TIE_SPREAD = 1.0  # of the logarithm of the raters' tie thresholds around the crowd's
 BIAS_SPREAD = 1.0  # of the raters' biases towards one side, in log-odds
 
@@ -52,7 +50,7 @@ class Shape:
 
     link: Link = "logistic"
     per_rater: tuple[str, ...] = ()  # free parameters of the raters, beside that of ties; none: everybody is one rater
-    quality_prior: tuple[float, float] = (1.05, 1.05)
+    quality_prior: tuple[float, float] | None = None
     quality_per: Literal["study", "task"] = "study"
     slope_spread: float = 1.0
 
@@ -86,8 +84,10 @@ def fit_pairs(
     table = votes(pairs, words, pooled=not shape.per_rater, sides="bias" in shape.per_rater)
     raters = _raters(judgments, table, shape)
 
+    beta = beta_prior(shape.quality_prior, settings.prior)
+
     def model_with(prior: float) -> VoteModel:
-        return _model(table, raters, words, shape, prior)
+        return _model(table, raters, words, shape, Priors(prior, beta))
 
     prior = 1.0 if settings.prior is None else settings.prior
     model = model_with(prior)
@@ -101,20 +101,19 @@ def fit_pairs(
         notes.append(f"prior {prior:g}, chosen from the votes")
     found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and raters")
     theta = model.layout.unpack(found.x)
-    spread = _spread(model, found.x, words) if settings.intervals else None
-    columns = _columns(judgments, model, found.x, raters, spread)
+    sure = how_sure(model, found.x, words, settings.prior, shape.quality_prior) if settings.intervals else None
     consensus = wrap(
         settings.name,
         judgments,
         theta.score,
         fit=found.fit,
-        annotators=columns,
+        annotators=_columns(judgments, model, found.x, raters, sure),
         compared=pairs,
-        notes=notes,
+        notes=[*notes, *(sure.notes if sure else ())],
         uses=settings.uses,
-        settings={"prior": prior, "quality_prior": shape.quality_prior, **_of_everybody(model, found.x)},
+        settings={"prior": prior, "quality_prior": beta, **_of_everybody(model, found.x)},
     )
-    return consensus if spread is None else _with_intervals(consensus, spread)
+    return consensus if sure is None else with_intervals(consensus, sure.spread, sure.middle[: len(theta.score)])
 
 
 def _raters(judgments: Judgments, table: Votes, shape: Shape) -> Raters:
@@ -131,14 +130,14 @@ def _raters(judgments: Judgments, table: Votes, shape: Shape) -> Raters:
     return Raters(of_row, (keys // n_tasks).astype(np.int32), (keys % n_tasks).astype(np.int32))
 
 
-def _model(table: Votes, raters: Raters, words: Vocabulary, shape: Shape, prior: float) -> VoteModel:
+def _model(table: Votes, raters: Raters, words: Vocabulary, shape: Shape, priors: Priors) -> VoteModel:
     """The vote model of this shape; ties are modelled where there are any."""
     tied = float(table.weight[table.kind == TIED].sum())
     share = min(tied / (float(table.weight.sum()) or 1.0), 0.99)
     normal = {"slope": (0.0, shape.slope_spread), "bias": (0.0, BIAS_SPREAD)}
     normal["ties"] = (_usual_ties(share, shape.link) if tied else 0.0, TIE_SPREAD)
     free = (*shape.per_rater, "ties") if tied else shape.per_rater
-    priors = Priors(prior, shape.quality_prior, {name: normal[name] for name in free if name in normal})
+    priors = replace(priors, normal={name: normal[name] for name in free if name in normal})
     return VoteModel(table, raters.of_row, words.n_entries, len(raters), shape.link, free, priors)
 
 
@@ -178,17 +177,7 @@ def _rough(model: VoteModel, start: Floats) -> Floats:
     return minimise(model, start, max_iter=100, tol=0.1, held=slice(model.n_entries, None), what="start").x
 
 
-def _spread(model: VoteModel, x: Floats, words: Vocabulary) -> Spread:
-    model.evaluate(x)
-    if model.layout.size <= LARGEST_DENSE:
-        return dense_spread(model.hessian(), words.entry_task)
-    if np.diff(words.task_starts).max() <= LARGEST_BLOCK:
-        table = model.votes
-        return block_spread(model.diagonal(), table.winner, table.loser, model.bends[:, 0], words.task_starts)
-    return probed_spread(model.curvature, model.diagonal(), words.entry_task)
-
-
-def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, spread: Spread | None) -> dict[str, NDArray[Any]]:
+def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, sure: Sure | None) -> dict[str, NDArray[Any]]:
     """What was learned about the annotators; of pooled ones, how far they agree with the scores."""
     theta, table = model.layout.unpack(x), model.votes
     if len(raters) == 1 and not set(model.free) & {"quality", "slope", "bias"}:
@@ -199,15 +188,16 @@ def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, 
         # A vote between equal items tells nothing of who gave it: each counts by what it tells (the Fisher information at ½).
         tells = np.where(table.kind == TIED, 0.0, np.tanh((theta.score[table.winner] - theta.score[table.loser]) / 2) ** 2)
         evidence = sum_by(raters.of_row, table.weight * tells, len(raters))
-        if spread is not None:
-            extra |= _interval("quality", theta.quality, spread, model, logistic)
+        if sure is not None:
+            low, high = sure.interval("quality")
+            extra |= {"quality_low": np.minimum(low, quality), "quality_high": np.maximum(high, quality)}
     else:
         quality, evidence = agreement(judgments, theta.score)
     for name, shown, scale in (("slope", "slope", np.exp), ("ties", "tie_threshold", np.exp), ("bias", "left_bias", np.asarray)):
         if name in model.free:
             extra[shown] = scale(getattr(theta, name))
-            if spread is not None and name == "bias":
-                extra |= _interval("left_bias", theta.bias, spread, model, np.asarray, block="bias")
+            if sure is not None and name == "bias":
+                extra["left_bias_low"], extra["left_bias_high"] = sure.interval("bias")
     return annotator_columns(judgments, quality, evidence, raters.annotator, raters.task) | extra
 
 
@@ -215,27 +205,3 @@ def _of_everybody(model: VoteModel, x: Floats) -> dict[str, float]:
     """What was learned of a crowd taken as one rater."""
     pooled = model.n_raters == 1 and model.free == ("ties",)
     return {"tie_threshold": float(np.exp(x[-1]))} if pooled else {}
-
-
-def _interval(
-    name: str, centre: Floats, spread: Spread, model: VoteModel, scale: Any, block: str | None = None
-) -> dict[str, Any]:
-    error = NINETY_FIVE * np.sqrt(spread.variance[model.layout.slices[block or name]])
-    return {f"{name}_low": scale(centre - error), f"{name}_high": scale(centre + error)}
-
-
-def _with_intervals(consensus: Consensus, spread: Spread) -> Consensus:
-    """Add the intervals of scores and ranks."""
-    error = np.sqrt(spread.variance[: len(consensus.score)])
-    rank_low, rank_high = rank_interval(consensus.score, error, consensus.vocabulary.task_starts)
-    above, below = consensus.neighbours
-    gap_error = np.full(len(error), np.nan)
-    gap_error[above] = np.sqrt(spread.of_gaps(above, below))
-    return replace(
-        consensus,
-        low=consensus.score - NINETY_FIVE * error,
-        high=consensus.score + NINETY_FIVE * error,
-        rank_low=rank_low,
-        rank_high=rank_high,
-        gap_error=gap_error,
-    )

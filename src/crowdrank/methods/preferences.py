@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.convert import as_rankings
-from crowdrank.methods.borda import middle_places
+from crowdrank.convert import as_rankings, middle_places
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import LEFT, TIE, Codes, Floats, Judgments, Rankings, Vocabulary
 

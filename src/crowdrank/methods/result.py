@@ -72,6 +72,7 @@ def wrap(
             *_one_sided(judgments),
         ),
         settings=settings or {},
+        grades=judgments.grades if len(judgments.grades) else None,
     )
 
 

@@ -29,6 +29,7 @@ import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
+from crowdrank.convert import links
 from crowdrank.methods.contests import Contests, contests
 from crowdrank.methods.result import require, wrap
 from crowdrank.numerics.graph import components
@@ -59,7 +60,7 @@ class SVP:
         """Rank the items of each task by the row means of the completed preferences."""
         require(self.name, judgments, self.takes)
         held, n = contests(judgments), judgments.vocabulary.n_entries
-        compared = held.compared
+        compared = links(judgments)
         part = components(n, compared.left, compared.right)
         members = np.argsort(part, kind="stable")
         part_starts = np.searchsorted(part[members], np.arange(part.max(initial=-1) + 2))

@@ -134,12 +134,13 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
 
 
 @nb.njit(cache=True, nogil=True)
-def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active, score_sums, rater_sums, bends):
+def any_terms(rater, winner, loser, kind, weight, score, variance, away, raters, normal, active, score_sums, rater_sums, bends):
     """Adds each vote's gradient and own second derivatives to the sums, writes its Hessian to `bends`; returns minus the log-likelihood.
 
-    `raters` holds η, 1 − η, a, τ, b of each rater; `active` the numbers of the rater's parameters that are free. Of `score_sums` and
-    `rater_sums`, [0] is the gradient and [1] the diagonal of the Hessian; the rows of the raters' are the active parameters. A row
-    of `bends` is the upper triangle of the Hessian by d and the active parameters.
+    Everything is the mean over points. At point p the gap between two scores lies `away[p]` standard errors off, by the scores'
+    `variance`, and `raters[p]` holds η, 1 − η, a, τ, b of each rater. `active` are the numbers of the rater's parameters that are free.
+    Of `score_sums` and `rater_sums`, [0] is the gradient and [1] the diagonal of the Hessian; the rows of the raters' are the active
+    parameters. A row of `bends` is the upper triangle of the Hessian by d and the active parameters.
     """
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
@@ -148,29 +149,34 @@ def any_terms(rater, winner, loser, kind, weight, score, raters, normal, active,
     value = 0.0
     for r in range(len(winner)):
         k = rater[r]
-        eta, not_eta, a, tau, bias = raters[0, k], raters[1, k], raters[2, k], raters[3, k], raters[4, k]
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
         tied = kind[r] == TIED
-        d = score[winner[r]] - score[loser[r]]
+        gap = score[winner[r]] - score[loser[r]]
+        error = math.sqrt(variance[winner[r]] + variance[loser[r]]) if len(away) > 1 else 0.0
         clear(first, second)
-        if normal:
-            term = add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
-        else:
-            term = add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
-            if not tied:
-                term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
-        value += weight[r] * term
-        score_sums[0, winner[r]] += weight[r] * first[0]
-        score_sums[0, loser[r]] -= weight[r] * first[0]
-        score_sums[1, winner[r]] += weight[r] * second[0, 0]
-        score_sums[1, loser[r]] += weight[r] * second[0, 0]
+        term = 0.0
+        for p in range(len(away)):
+            d = gap + away[p] * error
+            eta, not_eta, a, tau, bias = raters[p, 0, k], raters[p, 1, k], raters[p, 2, k], raters[p, 3, k], raters[p, 4, k]
+            if normal:
+                term += add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
+            else:
+                term += add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
+                if not tied:
+                    term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
+        share = weight[r] / len(away)
+        value += share * term
+        score_sums[0, winner[r]] += share * first[0]
+        score_sums[0, loser[r]] -= share * first[0]
+        score_sums[1, winner[r]] += share * second[0, 0]
+        score_sums[1, loser[r]] += share * second[0, 0]
         at = 0
         for i in range(len(places)):
             if i > 0:
-                rater_sums[0, i - 1, k] += weight[r] * first[places[i]]
-                rater_sums[1, i - 1, k] += weight[r] * second[places[i], places[i]]
+                rater_sums[0, i - 1, k] += share * first[places[i]]
+                rater_sums[1, i - 1, k] += share * second[places[i], places[i]]
             for j in range(i, len(places)):
-                bends[r, at] = weight[r] * second[places[i], places[j]]
+                bends[r, at] = share * second[places[i], places[j]]
                 at += 1
     return value
 
@@ -204,40 +210,50 @@ def plain_terms(winner, loser, weight, score, score_sums, bends):
 
 
 @nb.njit(cache=True, nogil=True)
-def quality_terms(rater, winner, loser, weight, score, right, wrong, score_sums, rater_sums, bends):
+def quality_terms(rater, winner, loser, weight, score, variance, away, raters, score_sums, rater_sums, bends):
     """`any_terms` with scores and qualities: the logistic link, no ties."""
-    value, product, factors = 0.0, 1.0, 0
+    value, product, factors, n_points = 0.0, 1.0, 0, len(away)
     for r in range(len(winner)):
         k = rater[r]
-        eta, not_eta = right[k], wrong[k]
-        gap = min(max(score[winner[r]] - score[loser[r]], -FURTHEST), FURTHEST)
-        odds = math.exp(-gap)
-        sigma = 1 / (1 + odds)
-        p = max((eta + not_eta * odds) * sigma, TINY)
-        toward = (1 - odds) * sigma  # σ(d) − σ(−d)
-        spread = odds * sigma * sigma  # σ(d) σ(−d)
-        inverse = 1 / p
-        by_gap = (eta - not_eta) * spread * inverse  # of log p
-        by_logit = toward * eta * not_eta * inverse
-        if weight[r] == 1.0 and p > SAFE_FACTOR:
-            product *= p
-            factors += 1
-            if factors == FACTORS:
-                value -= math.log(product)
-                product, factors = 1.0, 0
-        else:
-            value -= weight[r] * math.log(p)
-        own, of_quality = weight[r] * by_gap * (by_gap + toward), weight[r] * by_logit * (by_logit + eta - not_eta)
-        score_sums[0, winner[r]] -= weight[r] * by_gap
-        score_sums[0, loser[r]] += weight[r] * by_gap
-        score_sums[1, winner[r]] += own
-        score_sums[1, loser[r]] += own
-        rater_sums[0, 0, k] -= weight[r] * by_logit
-        rater_sums[1, 0, k] += of_quality
-        bends[r, 0] = own
-        bends[r, 1] = weight[r] * (by_gap * by_logit - 2 * spread * eta * not_eta * inverse)
-        bends[r, 2] = of_quality
-    return value - math.log(product)
+        middle, error = score[winner[r]] - score[loser[r]], 0.0
+        if n_points > 1:
+            error = math.sqrt(variance[winner[r]] + variance[loser[r]])
+        slope, logit_slope, own, across, of_quality = 0.0, 0.0, 0.0, 0.0, 0.0
+        for point in range(n_points):
+            eta, not_eta = raters[point, 0, k], raters[point, 1, k]
+            gap = min(max(middle + away[point] * error, -FURTHEST), FURTHEST)
+            odds = math.exp(-gap)
+            sigma = 1 / (1 + odds)
+            p = max((eta + not_eta * odds) * sigma, TINY)
+            toward = (1 - odds) * sigma  # σ(d) − σ(−d)
+            spread = odds * sigma * sigma  # σ(d) σ(−d)
+            inverse = 1 / p
+            by_gap = (eta - not_eta) * spread * inverse  # of log p
+            by_logit = toward * eta * not_eta * inverse
+            if weight[r] == 1.0 and p > SAFE_FACTOR:
+                product *= p
+                factors += 1
+                if factors == FACTORS:
+                    value -= math.log(product)
+                    product, factors = 1.0, 0
+            else:
+                value -= weight[r] * math.log(p)
+            slope += by_gap
+            logit_slope += by_logit
+            own += by_gap * (by_gap + toward)
+            across += by_gap * by_logit - 2 * spread * eta * not_eta * inverse
+            of_quality += by_logit * (by_logit + eta - not_eta)
+        share = weight[r] / n_points
+        score_sums[0, winner[r]] -= share * slope
+        score_sums[0, loser[r]] += share * slope
+        score_sums[1, winner[r]] += share * own
+        score_sums[1, loser[r]] += share * own
+        rater_sums[0, 0, k] -= share * logit_slope
+        rater_sums[1, 0, k] += share * of_quality
+        bends[r, 0] = share * own
+        bends[r, 1] = share * across
+        bends[r, 2] = share * of_quality
+    return (value - math.log(product)) / n_points
 
 
 @nb.njit(cache=True, nogil=True)

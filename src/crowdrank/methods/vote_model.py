@@ -21,6 +21,8 @@ from crowdrank.study import Codes, Floats
 
 Link = Literal["logistic", "normal"]
 PARAMETERS = {"quality": 1, "slope": 2, "ties": 3, "bias": 4}  # the raters' parameters, by their number in the kernels
+HERE = ((0.0, 1.0),)  # a point of a normal distribution, in standard errors, and its share
+CLOUD = ((0.0, 2 / 3), (3**0.5, 1 / 6), (-(3**0.5), 1 / 6))  # three that have the first five moments of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,16 @@ class Priors:
 
 
 class VoteModel:
-    """Minus the log-posterior, its gradient and products with its Hessian, for `numerics.newton.minimise`."""
+    """Minus the log-posterior, its gradient and products with its Hessian, for `numerics.newton.minimise`.
+
+    Where `variance` is set, that of every parameter, each is the mean over a normal cloud around x instead of the value at x.
+    """
 
     def __init__(
         self, votes: Votes, rater: Codes, n_entries: int, n_raters: int, link: Link, free: tuple[str, ...], priors: Priors
     ) -> None:
         self.votes, self.rater, self.priors = votes, rater, priors
+        self.variance: Floats | None = None
         self.free = free = tuple(sorted(free, key=PARAMETERS.__getitem__))  # the kernels fill an upper triangle
         self.normal = link == "normal"
         self.n_entries, self.n_raters = n_entries, n_raters
@@ -51,14 +57,35 @@ class VoteModel:
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
-        raters = self._raters(x)
-        sums, values = self.sum_terms(lambda r, total: self._terms(r, total.reshape(2, -1), x[: self.n_entries], raters))
+        away, raters = self._points(x)
+        sums, values = self.sum_terms(lambda r, total: self._terms(r, total.reshape(2, -1), x[: self.n_entries], away, raters))
         gradient, self.vote_bend = sums.reshape(2, -1)
         self.own_bend = np.zeros(self.layout.size)
-        value = sum(values) + self._add_priors(x, raters, gradient)
+        value = sum(values)
+        for errors, share in HERE if self.variance is None else CLOUD:
+            value += share * self._add_priors(
+                x if self.variance is None else x + errors * np.sqrt(self.variance), share, gradient
+            )
         return value, gradient
 
-    def _raters(self, x: Floats) -> Floats:
+    def _points(self, x: Floats) -> tuple[Floats, Floats]:
+        """Where votes are looked at: how many standard errors off the gap is, and all raters, for each point.
+
+        Of a cloud, two points on each axis of what a vote depends on; equally weighted, they have its first three moments.
+        """
+        if self.variance is None:
+            return np.zeros(1), self.raters(x)[None]
+        far = float(np.sqrt(1 + len(self.free)))
+        away, raters = [far, -far], [self.raters(x)] * 2
+        for name in self.free:
+            for sign in (far, -far):
+                moved = x.copy()
+                moved[self.layout.slices[name]] += sign * np.sqrt(self.variance[self.layout.slices[name]])
+                away.append(0.0)
+                raters.append(self.raters(moved))
+        return np.array(away), np.array(raters)
+
+    def raters(self, x: Floats) -> Floats:
         """η, 1 − η, slope, threshold and bias of each rater."""
         theta = self.layout.unpack(x)
         values = np.tile(np.array([[1.0], [0.0], [1.0], [0.0], [0.0]]), self.n_raters)
@@ -72,48 +99,48 @@ class VoteModel:
             values[4] = theta.bias
         return values
 
-    def _terms(self, r: slice, total: Floats, score: Floats, raters: Floats) -> float:
+    def _terms(self, r: slice, total: Floats, score: Floats, away: Floats, raters: Floats) -> float:
         v, rater, bends = self.votes, self.rater[r], self.bends[r]
         winner, loser, weight = v.winner[r], v.loser[r], v.weight[r]
         score_sums, rater_sums = self._split(total)
         if self.plain and not self.free:
             return float(kernels.plain_terms(winner, loser, weight, score, score_sums, bends))
+        variance = np.zeros(1) if self.variance is None else self.variance
+        points, sums = (score, variance, away, raters), (score_sums, rater_sums, bends)
         if self.plain:
-            right, wrong = raters[0], raters[1]
-            return float(kernels.quality_terms(rater, winner, loser, weight, score, right, wrong, score_sums, rater_sums, bends))
+            return float(kernels.quality_terms(rater, winner, loser, weight, *points, *sums))
         active = np.array([PARAMETERS[name] for name in self.free], dtype=np.int64)
-        return float(
-            kernels.any_terms(
-                rater, winner, loser, v.kind[r], weight, score, raters, self.normal, active, score_sums, rater_sums, bends
-            )
-        )
+        return float(kernels.any_terms(rater, winner, loser, v.kind[r], weight, *points, self.normal, active, *sums))
 
     def _split(self, total: Floats) -> tuple[Floats, Floats]:
         """Vectors of all parameters as scores, and one row for each of the raters' free parameters."""
         scores, raters = total[..., : self.n_entries], total[..., self.n_entries :]
         return scores, raters.reshape(*total.shape[:-1], len(self.free), self.n_raters)
 
-    def _add_priors(self, x: Floats, raters: Floats, gradient: Floats) -> float:
+    def _add_priors(self, x: Floats, share: float, gradient: Floats) -> float:
+        """Minus the log-density at x; adds a share of its derivatives."""
         theta, slope, bend = self.layout.unpack(x), self.layout.unpack(gradient), self.layout.unpack(self.own_bend)
-        pull = np.empty(self.n_entries)
-        value = float(kernels.virtual_terms(theta.score, self.priors.score, self.normal, pull, bend.score))
-        slope.score += pull
+        pull, stiffness = np.empty(self.n_entries), np.empty(self.n_entries)
+        value = float(kernels.virtual_terms(theta.score, self.priors.score, self.normal, pull, stiffness))
+        slope.score += share * pull
+        bend.score += share * stiffness
         if "quality" in self.free:
             alpha, beta = self.priors.quality[0] - 1, self.priors.quality[1] - 1
-            slope.quality += beta * raters[0] - alpha * raters[1]
-            bend.quality += (alpha + beta) * raters[0] * raters[1]
+            right, wrong = logistic(theta.quality), logistic(-theta.quality)
+            slope.quality += share * (beta * right - alpha * wrong)
+            bend.quality += share * (alpha + beta) * right * wrong
             # log σ(q) = −log(1 + e^−q), which stays finite where σ(q) rounds to 0
             value += float((alpha * np.logaddexp(0, -theta.quality) + beta * np.logaddexp(0, theta.quality)).sum())
         for name, (mean, spread) in (self.priors.normal or {}).items():
             where = self.layout.slices[name]
             value += float(((x[where] - mean) ** 2).sum()) / (2 * spread**2)
-            gradient[where] += (x[where] - mean) / spread**2
-            self.own_bend[where] += 1 / spread**2
+            gradient[where] += share * (x[where] - mean) / spread**2
+            self.own_bend[where] += share / spread**2
         if "slope" in self.free:
             # All slopes times something, all scores divided by it: the same votes. The mean logarithm of the slopes stays at 0.
             mean = float(theta.slope.sum()) / max(self.n_raters, 1)
             value += self.pin * self.n_raters * mean**2 / 2
-            slope.slope += self.pin * mean
+            slope.slope += share * self.pin * mean
         return value
 
     def curvature(self, v: Floats) -> Floats:
@@ -143,7 +170,7 @@ class VoteModel:
         count = sum_by(self.rater, np.where(v.kind == TIED, 0.0, v.weight), self.n_raters)
         pseudo = sum(self.priors.quality) - 2 if "quality" in self.free else -1.0
         diagonal = np.maximum(self.diagonal()[: self.n_entries], 1e-3)
-        score, raters = x[: self.n_entries], self._raters(x)
+        score, raters = x[: self.n_entries], self.raters(x)
 
         def predict(r: slice, _: Floats) -> None:
             rows = self.rater[r], v.winner[r], v.loser[r], v.kind[r], self.bends[r, 0] / v.weight[r]

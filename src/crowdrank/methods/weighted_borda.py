@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crowdrank.convert import as_rankings
-from crowdrank.methods.borda import middle_places
+from crowdrank.convert import as_rankings, middle_places
 from crowdrank.methods.linear import LinearAggregator, check_linear, train_linear
 from crowdrank.methods.preferences import Cells, summed
 from crowdrank.study import Gold, Judgments, Kind

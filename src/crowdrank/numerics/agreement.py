@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Floats
 
 
 @nb.njit(cache=True, nogil=True)
@@ -37,6 +42,39 @@ def concordance(starts, position, score):
                     at += at & -at
             group = after
     return pairs, agree
+
+
+def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Per list: pairs of different place and different rank, and how many of them the ranks put the same way.
+
+    Rows ascend by place within each list; ranks are whole numbers from 1 up to at most the length of the list. Without sorting: the
+    ranks themselves are the leaves of the tree.
+    """
+    pairs, agree = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
+    if len(rank):  # compiling takes a second
+        _concordance_of_ranks(starts, place, rank, np.zeros(np.diff(starts).max() + 1, np.int64), pairs, agree)
+    return pairs, agree
+
+
+@nb.njit(cache=True, nogil=True)
+def _concordance_of_ranks(starts, place, rank, tree, pairs, agree):
+    for number in range(len(pairs)):
+        start, end = starts[number], starts[number + 1]
+        size = end - start
+        for leaf in range(size + 1):
+            tree[leaf] = 0
+        group = start
+        for row in range(start, end):
+            if place[row] != place[group]:
+                for passed in range(group, row):
+                    at = rank[passed]
+                    while at <= size:
+                        tree[at] += 1
+                        at += at & -at
+                group = row
+            above, not_below = _count(tree, rank[row] - 1), _count(tree, rank[row])
+            agree[number] += above
+            pairs[number] += above + (group - start) - not_below
 
 
 @nb.njit(cache=True, nogil=True)

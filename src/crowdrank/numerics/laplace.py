@@ -42,6 +42,16 @@ class Spread:
             return self.variance[one] + self.variance[other]
         return np.maximum(self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other), 0.0)
 
+    def widened(self, common: Floats, diagonal: Floats, group: Codes) -> Spread:
+        """The same where all parameters may be off together besides, by `common` times a standard normal variable."""
+        n, known = len(group), np.maximum(diagonal[: len(group)], SMALLEST)
+        off, inverse = common.copy(), self.inverse
+        off[:n] -= _total(known * common[:n], group) / _total(known, group)
+        return Spread(
+            self.variance + off**2,
+            None if inverse is None else lambda one, other: inverse(one, other) + off[one] * off[other],
+        )
+
 
 def dense_spread(hessian: Floats, group: Codes) -> Spread:
     """From the whole Hessian; the first parameters are scores in groups, the others stand for themselves."""

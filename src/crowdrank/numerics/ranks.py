@@ -22,7 +22,9 @@ PER_ENTRY = len(GRID_NODES)
 
 
 def rank_interval(score: Floats, error: Floats, task_starts: NDArray[np.int64], level: float = 0.95) -> tuple[Ranks, Ranks]:
-    """The lowest and highest rank each entry has with probability `level`, scores taken as independent normal variables.
+    """Between which ranks each entry lies with probability `level`, scores taken as independent normal variables.
+
+    Ranks are whole numbers: of those at both ends, the less likely ones are left out as long as the others are likely enough.
 
     At any value of its own score, the number of entries above is a sum of independent chances; its mean and variance are tabulated
     over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
@@ -66,6 +68,17 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
                 deviation[q] = math.sqrt(max(spread, 1e-6))
             low[i] = _quantile(tail, n, mean, deviation)
             high[i] = _quantile(1 - tail, n, mean, deviation)
+            spare = _until(high[i], mean, deviation) - _until(low[i] - 1, mean, deviation) - (1 - 2 * tail)
+            while low[i] < high[i]:
+                first = _until(low[i], mean, deviation) - _until(low[i] - 1, mean, deviation)
+                last = _until(high[i], mean, deviation) - _until(high[i] - 1, mean, deviation)
+                spare -= min(first, last)
+                if spare < 0:
+                    break
+                if first < last:
+                    low[i] += 1
+                else:
+                    high[i] -= 1
 
 
 @nb.njit(cache=True, nogil=True)
@@ -87,14 +100,20 @@ def _quantile(share, n, mean, deviation):
     below, at = 0, n
     while at - below > 1:
         middle = (below + at) // 2
-        total = 0.0
-        for q in range(len(mean)):
-            total += _normal((middle + 0.5 - mean[q]) / deviation[q])
-        if total >= share * len(mean):
+        if _until(middle, mean, deviation) >= share:
             at = middle
         else:
             below = middle
     return at
+
+
+@nb.njit(cache=True, nogil=True)
+def _until(rank, mean, deviation):
+    """The share of a mixture of rounded normal variables at or below a rank."""
+    total = 0.0
+    for q in range(len(mean)):
+        total += _normal((rank + 0.5 - mean[q]) / deviation[q])
+    return total / len(mean)
 
 
 @nb.njit(cache=True, nogil=True)

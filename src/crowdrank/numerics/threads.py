@@ -40,9 +40,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="crowdrank")
 
 
-def chunks(n_rows: int) -> list[slice]:
-    """Contiguous parts of the rows, as many as the rows (not the machine) call for."""
-    count = min(max(n_rows // ROWS_PER_CHUNK, 1), MOST_CHUNKS)
+def chunks(n_rows: int, work: int = 1) -> list[slice]:
+    """Contiguous parts of the rows, as many as the rows (not the machine) call for; `work`, as how many each row counts."""
+    count = min(max(n_rows * work // ROWS_PER_CHUNK, 1), MOST_CHUNKS)
     edges = np.linspace(0, n_rows, count + 1).astype(int).tolist()
     return [slice(start, end) for start, end in pairwise(edges)]
 
@@ -62,8 +62,8 @@ def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[D
 class RowSum:
     """Runs `kernel(rows, total)`, which adds what a slice of the rows contributes into `total`, over all rows."""
 
-    def __init__(self, n_rows: int, size: int) -> None:
-        self.parts = chunks(n_rows)
+    def __init__(self, n_rows: int, size: int, work: int = 1) -> None:
+        self.parts = chunks(n_rows, work)
         self.buffers = np.empty((len(self.parts), size))
 
     def __call__(self, kernel: Callable[[slice, Floats], Any]) -> tuple[Floats, list[Any]]:

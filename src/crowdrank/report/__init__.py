@@ -1,1 +1,7 @@
-"""Charts of what was found."""
+"""Pictures of results, as Altair charts: `chart.save("chart.html")`. They need the extra `report`."""
+
+from crowdrank.report.curves import grade_curves as grade_curves
+from crowdrank.report.curves import narrowing as narrowing
+from crowdrank.report.weights import annotator_weights as annotator_weights
+
+__all__ = ["annotator_weights", "grade_curves", "narrowing"]

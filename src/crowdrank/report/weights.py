@@ -4,62 +4,53 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crowdrank.methods import Trained
 from crowdrank.methods.ensemble import EnsembleAggregator
 from crowdrank.methods.linear import LinearAggregator
+from crowdrank.report.charts import altair, inline
 from crowdrank.settings import SettingError
 
 ALL_OTHERS = "(all others)"
 
 
-def weights_chart(trained: Trained) -> Any:
+def annotator_weights(trained: Trained) -> Any:
     """An Altair chart of the weights of crf, svd and their like, as Figure 1 of the CRF paper has them.
 
     One square for each annotator and weight: its area is the size of the weight, white (outlined) is positive, black negative. Every
     kind of weight has its own scale of areas. `chart.save("weights.html")` writes a page, .svg or .png a picture.
     """
-    altair = _altair()
     linear = trained.crf if isinstance(trained, EnsembleAggregator) else trained
     if not isinstance(linear, LinearAggregator):
         raise SettingError(f"{trained.name} has no weights to show; crf, svd, ensemble, weighted-borda and weighted-rrf do")
-    rows = weight_rows(linear)
-    fields = {name: [row[name] for row in rows] for name in ("weight", "annotator", "value", "size", "sign")}
-    data = altair.Data(values=[dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True)])
-    sign = altair.Scale(domain=["positive", "negative"], range=["white", "black"])
+    alt = altair()
+    black_and_white = alt.Scale(domain=["positive", "negative"], range=["white", "black"])
+    squares = alt.Chart(inline(weight_columns(linear)), title=f"Weights of {trained.name}")
     return (
-        altair.Chart(data, title=f"Weights of {trained.name}")
-        .mark_square(stroke="black", strokeWidth=0.8, opacity=1)
+        squares.mark_square(stroke="black", strokeWidth=0.8, opacity=1)
         .encode(
-            x=altair.X("annotator:N", sort=None, title="annotator"),
-            y=altair.Y("weight:N", sort=None, title=None),
-            size=altair.Size("size:Q", scale=altair.Scale(domain=[0, 1], range=[0, 350]), legend=None),
-            fill=altair.Fill("sign:N", scale=sign, title=None),
-            tooltip=["annotator:N", "weight:N", altair.Tooltip("value:Q", format=".3f")],
+            x=alt.X("annotator:N", sort=None, title="annotator"),
+            y=alt.Y("weight:N", sort=None, title=None),
+            size=alt.Size("size:Q", scale=alt.Scale(domain=[0, 1], range=[0, 350]), legend=None),
+            fill=alt.Fill("sign:N", scale=black_and_white, title=None),
+            tooltip=["annotator:N", "weight:N", alt.Tooltip("value:Q", format=".3f")],
         )
-        .properties(width=altair.Step(22), height=altair.Step(30))
+        .properties(width=alt.Step(22), height=alt.Step(30))
     )
 
 
-def weight_rows(linear: LinearAggregator) -> list[dict[str, Any]]:
-    """One row for each weight: of whom, which, its value, its size as a share of the largest of its kind, and its sign."""
-    names = [*map(str, linear.annotators), *([ALL_OTHERS] if linear.weight[-1].any() else [])]
-    largest = abs(linear.weight).max(axis=0)
-    return [
-        {
-            "annotator": name,
-            "weight": column,
-            "value": float(linear.weight[who, which]),
-            "size": float(abs(linear.weight[who, which]) / (largest[which] or 1.0)),
-            "sign": "positive" if linear.weight[who, which] >= 0 else "negative",
-        }
-        for which, column in enumerate(linear.method.columns)
-        for who, name in enumerate(names)
-    ]
-
-
-def _altair() -> Any:
-    try:
-        import altair
-    except ImportError:
-        raise SettingError("charts need Altair, which is not installed: pip install 'crowdrank[report]'") from None
-    return altair
+def weight_columns(linear: LinearAggregator) -> dict[str, NDArray[Any]]:
+    """A row for each weight: of whom, which, its value, its size as a share of the largest of its kind, and its sign."""
+    names = np.array([*map(str, linear.annotators), ALL_OTHERS], dtype=object)
+    shown = slice(None) if linear.weight[-1].any() else slice(-1)
+    weight, names = linear.weight[shown].T, names[shown]
+    largest = np.abs(weight).max(axis=1, initial=0.0, keepdims=True)
+    return {
+        "annotator": np.tile(names, len(weight)),
+        "weight": np.repeat(np.array(linear.method.columns, dtype=object), len(names)),
+        "value": weight.ravel(),
+        "size": (np.abs(weight) / np.where(largest > 0, largest, 1.0)).ravel(),
+        "sign": np.where(weight.ravel() >= 0, "positive", "negative").astype(object),
+    }

@@ -1,6 +1,8 @@
 """Crowds and items whose truth is known, to try methods on."""
 
-from crowdrank.simulate.pairwise import Study as Study
+from crowdrank.simulate.graded import grades as grades
 from crowdrank.simulate.pairwise import pairs as pairs
+from crowdrank.simulate.spam import spam as spam
+from crowdrank.simulate.study import Study as Study
 
-__all__ = ["Study", "pairs"]
+__all__ = ["Study", "grades", "pairs", "spam"]

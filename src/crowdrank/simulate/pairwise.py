@@ -11,25 +11,14 @@ is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSD
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.settings import check
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Gold, Grades, Ids, Judgments, Pairs, Rankings, Vocabulary, ids
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Study:
-    """What a simulated crowd said, and the truth behind it."""
-
-    judgments: Judgments
-    gold: Gold  # the true score of every entry
-    quality: Floats  # of each annotator of the vocabulary: the true chance to report what they see, before any fatigue
-    parameters: Mapping[str, Any]  # how it was made: `pairs(**parameters)` makes it again
+from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, vocabulary
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Gold, Pairs
 
 
 def pairs(
@@ -59,7 +48,7 @@ def pairs(
       has this chance.
     - `order_bias`: what being shown on the left adds to the log-odds of an answer.
     - `fatigue`: the share of their lead on a coin that annotators lose with each vote: after t votes, quality
-      is ½ + (η − ½)(1 − fatigue)^t.
+      is ½ + (η − ½)(1 − fatigue)^t; `Study.quality` is that before any fatigue.
     - `neighbours`: compare only items at most so many places apart in the true order.
     - `votes_per_pair`: so many different annotators vote, one after the other, on each pair drawn.
 
@@ -76,24 +65,22 @@ def pairs(
     true_quality = _qualities(rng, annotators, quality, spammers, malicious)
     left, right = _shown(rng, score, votes // votes_per_pair, neighbours)
     left, right = np.repeat(left, votes_per_pair), np.repeat(right, votes_per_pair)
-    annotator = _distinct(rng, votes // votes_per_pair, votes_per_pair, annotators).ravel()
+    annotator = distinct(rng, votes // votes_per_pair, votes_per_pair, annotators).ravel()
     eta = true_quality[annotator]
     if fatigue:
         eta = 0.5 + (eta - 0.5) * (1 - fatigue) ** _earlier(annotator)
     truth = score.ravel()
     outcome = _answers(rng, eta, truth[left] - truth[right], matters=spread is not None, ties=ties, bias=order_bias)
-    words = _vocabulary(tasks, items, annotators)
-    judgments = Judgments(words, *_no_grades_no_rankings(Pairs(annotator, left, right, outcome)))
+    words = vocabulary(tasks, items, annotators)
+    judgments = judgments_of(words, pairs=Pairs(annotator, left, right, outcome))
     return Study(judgments, Gold(words, truth, "score"), true_quality, parameters)
 
 
 def _check(**given: Any) -> None:
-    for name, least in (("items", 2), ("annotators", 1), ("votes", 0), ("tasks", 1), ("votes_per_pair", 1), ("neighbours", 1)):
-        if name != "neighbours" or given[name] is not None:
-            whole = isinstance(given[name], int | np.integer) and given[name] >= least
-            check(whole, name, given[name], f"a whole number of at least {least}")
-    for name in ("spammers", "malicious", "ties", "fatigue"):
-        check(0 <= given[name] <= 1, name, given[name], "a share between 0 and 1")
+    check_whole(given, items=2, annotators=1, votes=0, tasks=1, votes_per_pair=1)
+    if given["neighbours"] is not None:
+        check_whole(given, neighbours=1)
+    check_shares(given, "spammers", "malicious", "ties", "fatigue")
     check(given["spammers"] + given["malicious"] <= 1, "malicious", given["malicious"], "at most 1 together with spammers")
     check(len(given["quality"]) == 2 and min(given["quality"]) > 0, "quality", given["quality"], "two numbers above 0")
     check(given["spread"] is None or 0 <= given["spread"] < np.inf, "spread", given["spread"], "at least 0, or None")
@@ -135,17 +122,6 @@ def _shown(rng: np.random.Generator, score: Floats, n_pairs: int, neighbours: in
     return np.where(swap, other, one), np.where(swap, one, other)
 
 
-def _distinct(rng: np.random.Generator, rows: int, each: int, among: int) -> Codes:
-    """Rows of `each` different codes below `among`, every set as likely as any other (Floyd's algorithm, all rows at once)."""
-    drawn = np.empty((rows, each), dtype=np.int32)
-    for column in range(each):
-        newest = among - each + column
-        code = rng.integers(0, newest + 1, rows, dtype=np.int32)
-        taken = (drawn[:, :column] == code[:, None]).any(axis=1)
-        drawn[:, column] = np.where(taken, newest, code)
-    return drawn
-
-
 def _earlier(annotator: Codes) -> NDArray[np.int64]:
     """How many votes each vote's annotator gave before it."""
     order = np.argsort(annotator, kind="stable")
@@ -171,24 +147,3 @@ def _answers(rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: boo
 
 def _logistic(x: Floats) -> Floats:
     return 0.5 + 0.5 * np.tanh(x / 2)
-
-
-def _vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:
-    return Vocabulary(
-        tasks=_names("task", tasks),
-        items=_names("item", items),
-        annotators=_names("annotator", annotators),
-        entry_task=np.repeat(np.arange(tasks, dtype=np.int32), items),
-        entry_item=np.tile(np.arange(items, dtype=np.int32), tasks),
-    )
-
-
-def _names(word: str, count: int) -> Ids:
-    """As many names, zero-padded so that they sort."""
-    width = len(str(count))
-    return ids([f"{word}{number:0{width}}" for number in range(1, count + 1)])
-
-
-def _no_grades_no_rankings(votes: Pairs) -> tuple[Grades, Pairs, Rankings]:
-    code, number = np.zeros(0, np.int32), np.zeros(0)
-    return Grades(code, code, number), votes, Rankings(code, code, np.zeros(0, bool), code, code, number)

@@ -1,0 +1,212 @@
+"""The tables and figures of the CrowdAgg paper: `python papers/crowdagg/run.py --part table-2`. Without --part, all of them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from studies import STUDIES, Data, trec
+
+import crowdrank as cr
+from crowdrank.evaluation.measures import quality_divergence
+from crowdrank.evaluation.significance import randomisation
+
+HERE = Path(__file__).parent
+SHARES = [round(0.05 * step, 2) for step in range(21)]
+SHOWN = (0.0, 0.25, 0.5, 0.75, 1.0)
+DRAWS = 20
+Cell = dict[str, Any]
+
+PAPER = "crowdagg(contest=task, quality_prior=(1.0, 1.0), against=all)"  # as the paper has it, but for eq. 6
+EQUAL = {"crowdagg": "crowdagg(quality=equal)", "crowdagg(measure=rbp)": "crowdagg(measure=rbp, quality=equal)"}
+CROWDAGG = {
+    "crowdagg": cr.CrowdAgg(),
+    "crowdagg(measure=rbp)": cr.CrowdAgg(measure="rbp"),
+    "crowdagg(quality=equal)": cr.CrowdAgg(quality="equal"),
+    "crowdagg(measure=rbp, quality=equal)": cr.CrowdAgg(measure="rbp", quality="equal"),
+    PAPER: cr.CrowdAgg(contest="task", against="all", quality_prior=(1.0, 1.0)),
+}
+# Methods with a quality for every annotator, and what is left of them without.
+WITHOUT = {"mpm": ("mpm", {"slope_spread": 1e-3}), "crowd-bt": ("bradley-terry", {}), "em-elo": ("elo", {})}
+
+
+def method(name: str, **settings: Any) -> Any:
+    """A method without the intervals, which cost time and change no ranking."""
+    if name in CROWDAGG:
+        return CROWDAGG[name]
+    has = {field.name for field in fields(cr.METHODS[name])}
+    return cr.METHODS[name](**({"intervals": False} if "intervals" in has else {}), **settings)
+
+
+def all_methods(data: Data) -> dict[str, Any]:
+    """Every method that takes what the study has."""
+    taking = [name for name, kind in cr.METHODS.items() if set(kind.takes) & set(data.judgments.kinds) and name != "crowdagg"]
+    return {**{name: method(name) for name in taking}, **CROWDAGG}
+
+
+def measured(consensus: cr.Consensus, data: Data) -> cr.Evaluation:
+    """What a ranking is worth; a fit that has not converged must not pass for a result."""
+    if not consensus.fit.converged:
+        print(f"{consensus.method} did not converge", file=sys.stderr)
+    return cr.evaluate(consensus, data.gold, data.measures, **data.how)
+
+
+def table_2(name: str) -> Iterator[Cell]:
+    """All methods; a star where one is significantly worse than the best (Fisher's randomisation test, Holm's correction)."""
+    data = STUDIES[name]()
+    found = cr.compare(data.judgments, data.gold, all_methods(data).values(), data.measures, **data.how)
+    worse = {(row["method"], row["measure"]) for row in found.tests.iter_rows(named=True) if row["significant"]}
+    for label, evaluation in found.evaluations.items():
+        for measure, value in evaluation.mean.items():
+            yield {"row": label, "column": measure, "value": value, "worse": (label, measure) in worse}
+
+
+def figure_1(name: str) -> Iterator[Cell]:
+    """With the annotators' quality and without; p of the difference by Fisher's randomisation test."""
+    data = STUDIES[name]()
+    for label in (*EQUAL, *WITHOUT):
+        plain = method(EQUAL[label]) if label in EQUAL else method(WITHOUT[label][0], **WITHOUT[label][1])
+        one, other = (measured(each.fit(data.judgments), data) for each in (method(label), plain))
+        chance = randomisation(one.values - other.values) if len(one.tasks) > 1 else [None] * len(data.measures)
+        for measure, p in zip(data.measures, chance, strict=True):
+            yield {"row": label, "column": measure, "value": one.mean[measure], "p": p}
+            yield {"row": f"{label}, without", "column": measure, "value": other.mean[measure]}
+
+
+def figure_2(name: str) -> Iterator[Cell]:
+    """Kullback-Leibler divergence of estimated from true quality, each task fitted alone; true quality is agreement with gold."""
+    data = STUDIES[name]()
+    words = data.judgments.vocabulary
+    gold = data.gold.align(words)
+    for label in ("crowdagg", PAPER, "crowd-bt", "em-elo", "mpm"):
+        found = []
+        for task in range(len(words.tasks)):
+            part = of_task(data.judgments, task)
+            pairs = part.pairs
+            right = np.sign(gold[pairs.left] - gold[pairs.right]) * pairs.outcome
+            told = np.bincount(pairs.annotator, right != 0, len(words.annotators))
+            truth = np.bincount(pairs.annotator, right > 0, len(words.annotators))[told > 0] / told[told > 0]
+            quality = method(label).fit(part).annotator_columns["quality"][told > 0]
+            found.append(quality_divergence(quality, truth))
+        yield {"row": label, "column": "divergence", "value": float(np.mean(found))}
+
+
+def of_task(judgments: cr.Judgments, task: int) -> cr.Judgments:
+    """The pairs of one task."""
+    pairs = judgments.pairs
+    kept = judgments.vocabulary.entry_task[pairs.left] == task
+    columns = {column: getattr(pairs, column)[kept] for column in ("annotator", "left", "right", "outcome")}
+    return replace(judgments, pairs=replace(pairs, **columns))
+
+
+def robustness(name: str, kind: str) -> Iterator[Cell]:
+    """Figures 3 and 4: annotators added, from none to as many as there are, and the coefficient of variation over the shares."""
+    data = trec(topics=20) if name == "trec" else STUDIES[name]()
+    lists = ["mean", "borda"]  # on grades, methods that write out millions of pairs take days for this
+    pairwise = ["condorcet", "greedy-order", "bradley-terry", "mpm", "crowd-bt", "em-elo"]
+    labels = [*(pairwise if "pairs" in data.judgments.kinds else lists), EQUAL["crowdagg"], "crowdagg"]
+    rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for share in SHARES:
+        draws = [cr.simulate.spam(data.judgments, share, kind, seed) for seed in range(DRAWS if share else 1)]  # type: ignore[arg-type]
+        for label in labels:
+            values = [measured(method(label).fit(draw), data).mean for draw in draws]
+            for measure in data.measures:
+                each = np.array([value[measure] for value in values])
+                rows.setdefault((label, measure), []).append((share, float(each.mean()), float(each.std())))
+        print(f"{name}, {kind}: {share:.0%}", file=sys.stderr, flush=True)
+    for (label, measure), found in rows.items():
+        for share, mean, deviation in found:
+            yield {"row": label, "column": f"{measure} at {share:.0%}", "value": mean, "deviation": deviation}
+        means = np.array([mean for _, mean, _ in found])
+        yield {"row": label, "column": f"{measure} variation", "value": float(means.std() / means.mean())}
+
+
+def readings(name: str) -> Iterator[Cell]:
+    """What eq. 6 may mean, and against whose ranking quality is measured."""
+    data = STUDIES[name]()
+    for contest in ("judged", "hard", "task", "literal"):
+        for label, settings in {
+            "equal": {"quality": "equal"},
+            "all, no prior": {"against": "all", "quality_prior": (1.0, 1.0)},
+            "all": {"against": "all"},
+            "others": {},
+            "others, per task": {"quality_per": "task"},
+        }.items():
+            value = measured(cr.CrowdAgg(contest=contest, **settings).fit(data.judgments), data).mean
+            measure = "map" if "map" in value else "acc"
+            yield {"row": f"{contest}: {label}", "column": f"{name} {measure}", "value": value[measure]}
+
+
+Part = Callable[[str], Iterator[Cell]]
+PARTS: dict[str, tuple[Part, tuple[str, ...]]] = {
+    "readings": (readings, ("trec", "readability", "mirex", "preflib")),
+    "table-2": (table_2, ("trec", "mirex", "readability", "preflib", "wmt")),
+    "figure-1": (figure_1, ("mirex", "readability", "preflib", "wmt")),
+    "figure-2": (figure_2, ("mirex",)),
+    "figure-3": (lambda name: robustness(name, "random"), ("mirex", "readability", "trec")),
+    "figure-4": (lambda name: robustness(name, "malicious"), ("mirex", "readability", "trec")),
+}
+KEYS = ("part", "data", "row", "column")
+
+
+def shown(cells: list[Cell], paper: dict[tuple[str, ...], float]) -> str:
+    """A Markdown table: ours, and the paper's in brackets. Of the shares of Figures 3 and 4 every fifth."""
+    wanted = [
+        cell for cell in cells if " at " not in cell["column"] or cell["column"].endswith(tuple(f" {s:.0%}" for s in SHOWN))
+    ]
+    rows, columns = (list(dict.fromkeys(cell[key] for cell in wanted)) for key in ("row", "column"))
+    if any(" at " in column for column in columns):
+        columns = [column for column in columns if column.startswith(("ndcg@10", "acc"))]
+    text = {(cell["row"], cell["column"]): _cell(cell, paper) for cell in wanted}
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    return "\n".join(
+        lines + [f"| {row} | " + " | ".join(text.get((row, column), "") for column in columns) + " |" for row in rows]
+    )
+
+
+def _cell(cell: Cell, paper: dict[tuple[str, ...], float]) -> str:
+    theirs = paper.get(tuple(cell[key] for key in KEYS))
+    star = "*" if cell.get("worse") else ""
+    p = f" p={cell['p']:.3f}" if cell.get("p") is not None else ""
+    return f"{cell['value']:.4f}{star}{p}" + (f" ({theirs:.3f})" if theirs is not None else "")
+
+
+def main() -> None:
+    """Run the wanted parts, write result.csv, and show them in the README."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=PARTS, action="append", help="which part; all of them by default")
+    parser.add_argument("--data", choices=STUDIES, action="append", help="which study; all of the part's by default")
+    wanted = parser.parse_args()
+    paper = {tuple(row[key] for key in KEYS): row["value"] for row in pl.read_csv(HERE / "expected.csv").iter_rows(named=True)}
+    for part in wanted.part or PARTS:
+        compute, names = PARTS[part]
+        for name in wanted.data or names:
+            if name in names:
+                cells = [{"part": part, "data": name, **cell} for cell in compute(name)]
+                print(f"{part}, {name}\n\n{shown(cells, paper)}\n", flush=True)
+                _keep(cells, part, name, shown(cells, paper))
+
+
+def _keep(cells: list[Cell], part: str, name: str, text: str) -> None:
+    """The cells into result.csv and the table into the README, in place of what was there."""
+    columns = [*KEYS, "value", "deviation"]
+    ours = pl.DataFrame([{key: cell.get(key) for key in columns} for cell in cells], schema_overrides={"deviation": pl.Float64})
+    results = HERE / "result.csv"
+    if results.exists():
+        before = pl.read_csv(results, schema_overrides={"deviation": pl.Float64})
+        ours = pl.concat([before.filter((pl.col("part") != part) | (pl.col("data") != name)), ours.select(before.columns)])
+    cr.write(ours.with_columns(pl.col("value", "deviation").round(4)).sort("part", "data", maintain_order=True), results)
+    readme = (HERE / "README.md").read_text()
+    marked = rf"(<!-- {part} {name} -->\n).*?(<!-- end -->)"
+    (HERE / "README.md").write_text(re.sub(marked, rf"\g<1>{text}\n\g<2>", readme, flags=re.DOTALL))
+
+
+if __name__ == "__main__":
+    main()

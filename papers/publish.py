@@ -1,0 +1,76 @@
+"""What the papers' scripts share: where data are, and tables of our figures beside the paper's.
+
+`expected.csv` holds the paper's figures (table, row, column, value), `result.csv` ours, and the README shows both between
+`<!-- table 1 -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+
+import crowdrank as cr
+
+Cell = dict[str, object]  # row, column, value; one for every draw
+
+
+def data(name: str) -> Path:
+    """The folder of a data set, below the one that the environment variable CROWDRANK_DATA names."""
+    found = Path(os.environ.get("CROWDRANK_DATA", "")) / name
+    if not os.environ.get("CROWDRANK_DATA") or not found.is_dir():
+        sys.exit(f"set CROWDRANK_DATA to the folder that holds {name}/")
+    return found
+
+
+def publish(here: Path, tables: Mapping[int, Callable[[], Iterator[Cell]]], description: str | None) -> None:
+    """Run the tables named on the command line, write result.csv, and show them in the README."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--table", type=int, choices=tables, action="append", help="which table; all of them by default")
+    wanted = parser.parse_args().table or list(tables)
+    paper = pl.read_csv(here / "expected.csv")
+    results, readme = here / "result.csv", (here / "README.md").read_text()
+    kept = pl.read_csv(results, schema_overrides={"deviation": pl.Float64}) if results.exists() else None
+    for number in wanted:
+        ours = summary(number, tables[number]())
+        table = side_by_side(ours, paper)
+        print(f"Table {number}, ours (paper's)\n\n{table}\n")
+        readme = re.sub(rf"(<!-- table {number} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\n\g<2>", readme, flags=re.DOTALL)
+        kept = (
+            ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
+        )
+    cr.write(kept, results)
+    (here / "README.md").write_text(readme)
+
+
+def summary(number: int, cells: Iterator[Cell]) -> pl.DataFrame:
+    """The mean of every cell of a table, and its standard deviation from draw to draw."""
+    by_cell = (
+        pl.DataFrame(list(cells))
+        .group_by("row", "column", maintain_order=True)
+        .agg(value=pl.col("value").mean().round(4), deviation=pl.col("value").std().round(4), draws=pl.len().cast(pl.Int64))
+    )
+    return by_cell.select(pl.lit(number, pl.Int64).alias("table"), pl.all())
+
+
+def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
+    """A Markdown table: ours (± from draw to draw), and the paper's in brackets."""
+    both = ours.join(paper.rename({"value": "paper"}), on=["table", "row", "column"], how="left")
+    rows, columns = both["row"].unique(maintain_order=True).to_list(), both["column"].unique(maintain_order=True).to_list()
+    cells = {(cell["row"], cell["column"]): _cell(cell) for cell in both.to_dicts()}
+    lines = ["| | " + " | ".join(rows) + " |", "|---" * (len(rows) + 1) + "|"]
+    return "\n".join(lines + [f"| {column} | " + " | ".join(cells[row, column] for row in rows) + " |" for column in columns])
+
+
+def _cell(cell: dict[str, float]) -> str:
+    digits = 4 if cell["deviation"] is None else 3
+    ours = f"{cell['value']:.{digits}f}" + (f" ± {cell['deviation']:.3f}" if cell["deviation"] is not None else "")
+    if cell["paper"] is None:
+        return ours
+    far = cell["deviation"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+    return f"{ours} ({cell['paper']:.{digits}f}{' !' if far else ''})"

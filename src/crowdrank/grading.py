@@ -1,0 +1,143 @@
+"""From scores back to grades: a label for every ranked item, and how likely each grade is.
+
+In each task as many items get a grade as the grades given there lead to expect: every item's judgments count as one, the shares of the
+grades are averaged over the items, and the task's ranking is cut into parts of these sizes, the best grade on top. Equal scores get equal
+labels. A task without any grades takes the shares of the whole study. Cutting each task by itself serves methods whose scores are only
+comparable within a task, and is as near to experts' grades as one set of cuts for all tasks where they are comparable (TREC's relevance
+feedback 2010 and LLMJudge 2024); rounding the mean grade is worse, since means crowd in the middle of the scale.
+
+Where a score has an interval, the chance of each grade is that of a normal variable, of the same mean and spread, to lie between the cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdrank.consensus import Consensus, frame_of
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Floats, Gold, Grades, JudgmentError, Vocabulary
+
+MOST_GRADES = 20  # on a scale that labels can be chosen from
+NINETY_FIVE = 1.959964  # standard errors to either side of an interval
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """The grade of each ranked entry, as its number on the scale."""
+
+    scale: Floats  # ascending
+    entry: Codes
+    number: Codes
+    cut: Floats  # one row per task, one column per grade but the lowest: the score above which it begins
+
+    @property
+    def grade(self) -> Floats:
+        return self.scale[self.number]
+
+
+def labels(consensus: Consensus) -> Any:
+    """A data frame with the columns task, item, grade, and p_<grade>, how likely each is, where the scores have intervals.
+
+    >>> import crowdrank as cr
+    >>> grades = {"annotator": ["ann", "bob"] * 3, "item": list("xxyyzz"), "grade": [2, 2, 0, 1, 0, 0]}
+    >>> cr.labels(cr.fit("mean", cr.judgments(grades)))["grade"].to_list()
+    [2.0, 0.0, 0.0]
+    """
+    found = label(consensus)
+    words = consensus.vocabulary
+    columns = {
+        "task": words.tasks[words.entry_task[found.entry]],
+        "item": words.items[words.entry_item[found.entry]],
+        "grade": found.grade,
+    }
+    if consensus.low is not None and consensus.high is not None:
+        chances = _chances(consensus, found)
+        columns |= {f"p_{grade:g}": chances[:, number] for number, grade in enumerate(found.scale)}
+    return frame_of(columns, words.frame).to_native()
+
+
+def as_gold(consensus: Consensus) -> Gold:
+    """The labels as gold, for whoever takes them for the truth."""
+    found = label(consensus)
+    value = np.full(consensus.vocabulary.n_entries, np.nan)
+    value[found.entry] = found.grade
+    return Gold(consensus.vocabulary, value, "grade")
+
+
+def label(consensus: Consensus) -> Labels:
+    """Cut the ranking of each task into grades."""
+    words, given = consensus.vocabulary, consensus.grades
+    if given is None:
+        raise JudgmentError("labels need a study with grades, whose scale they can take; this one has none")
+    scale = np.unique(given.grade)
+    if len(scale) > MOST_GRADES:
+        raise JudgmentError(f"the grades given take {len(scale):,} values; labels need a scale of at most {MOST_GRADES}")
+    entry = consensus.best_first[consensus.rank[consensus.best_first] > 0].astype(np.int32)
+    task = words.entry_task[entry]
+    below = np.cumsum(_shares(given, scale, words), axis=1)[
+        :, :-1
+    ]  # per task: the share of items below each grade but the lowest
+    middle = _share_below(consensus.rank[entry], task)
+    number = (middle[:, None] > below[task] + ROUNDING).sum(axis=1).astype(np.int32)
+    return Labels(scale, entry, number, _cuts(consensus.score[entry], middle, task, below))
+
+
+def _shares(given: Grades, scale: Floats, words: Vocabulary) -> Floats:
+    """Per task, the share of each grade: every item's judgments count as one."""
+    n_tasks, task = len(words.tasks), words.entry_task[given.entry]
+    weight = 1 / np.bincount(given.entry, minlength=words.n_entries)[given.entry]
+    cell = task.astype(np.int64) * len(scale) + np.searchsorted(scale, given.grade)
+    count = sum_by(cell, weight, n_tasks * len(scale)).reshape(n_tasks, len(scale))
+    total = count.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > 0, count, count.sum(axis=0)) / np.where(total > 0, total, total.sum()), dtype=np.float64)
+
+
+def _share_below(rank: Codes, task: Codes) -> Floats:
+    """The share of the task's ranked entries below the middle of each one's place; rows are task by task, best first."""
+    size = np.bincount(task)[task]
+    _, place, count = np.unique(task.astype(np.int64) * (len(rank) + 1) + rank, return_inverse=True, return_counts=True)
+    return np.asarray((size - rank + 1 - count[place] / 2) / size, dtype=np.float64)
+
+
+def _cuts(score: Floats, middle: Floats, task: Codes, below: Floats) -> Floats:
+    """The score below which each share of a task lies, on the line through scores and places; beyond them the line goes on.
+
+    Where nothing has a lower grade the cut is −∞, where nothing has one as high, ∞; where all scores are equal, one of the two.
+    """
+    if not len(score):
+        return np.full(below.shape, np.nan)
+    # Worst first, one row for each place: what is tied lies on one point of the line.
+    task, middle, score = task[::-1], middle[::-1], score[::-1]
+    order = np.argsort(task, kind="stable")
+    new = np.r_[True, (np.diff(task[order]) != 0) | (np.diff(middle[order]) > 0)][: len(order)]
+    task, middle, score = task[order][new], middle[order][new], score[order][new]
+    wanted = np.arange(len(below))[:, None] * 2.0 + np.clip(below, 0, 1)
+    start, end = (np.searchsorted(task, np.arange(len(below)), side=side)[:, None] for side in ("left", "right"))
+    low = np.clip(np.searchsorted(task * 2.0 + middle, wanted) - 1, start, np.maximum(end - 2, start))
+    low = np.minimum(low, len(task) - 1)  # of a task without ranked entries
+    high = np.where(end - start > 1, low + 1, low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = (score[high] - score[low]) / (middle[high] - middle[low])
+        cut = score[low] + (below - middle[low]) * np.where(high > low, slope, np.inf)
+    cut[(below <= ROUNDING) | (below < middle[low] - ROUNDING) & (high == low)] = -np.inf
+    cut[(below >= 1 - ROUNDING) | (below >= middle[low] - ROUNDING) & (high == low)] = np.inf
+    return np.asarray(cut, dtype=np.float64)
+
+
+def _chances(consensus: Consensus, found: Labels) -> Floats:
+    """Per label and grade: how likely it is."""
+    from scipy.special import ndtr  # here, not above: only those who ask for labels wait for it
+
+    assert consensus.low is not None
+    assert consensus.high is not None
+    entry = found.entry
+    spread = np.maximum((consensus.high[entry] - consensus.low[entry]) / (2 * NINETY_FIVE), np.finfo(float).tiny)
+    cut = found.cut[consensus.vocabulary.entry_task[entry]]
+    with np.errstate(over="ignore"):  # a score without doubt is infinitely far from any cut
+        above = ndtr((consensus.score[entry][:, None] - cut) / spread[:, None])
+    at_least = np.c_[np.ones(len(entry)), above, np.zeros(len(entry))]
+    return np.asarray(at_least[:, :-1] - at_least[:, 1:], dtype=np.float64)

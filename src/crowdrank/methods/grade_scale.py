@@ -1,0 +1,73 @@
+"""The scales that annotators grade on: which grades are one level, and who shares a scale with whom.
+
+Grades mean the same only among those who use the same scale. Files do not say which scale that is, but the grades do: whoever never
+leaves 0 to 10 is taken to share one scale, whoever goes up to 100 another, up to 1,000 a third, and so on; fractions of one
+(probabilities) are a scale of their own. A scale with more than MOST_LEVELS different grades is cut into LEVELS parts that hold about as
+many judgments each. Levels ascend with the grades.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Codes, Floats, Grades
+
+MOST_LEVELS = 12
+LEVELS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scales:
+    """Level `level[r]` of the scale `of_annotator[annotator[r]]` is what judgment r says."""
+
+    level: Codes
+    of_annotator: Codes
+    grade: tuple[Floats, ...]  # per scale: the mean grade of each level, ascending
+
+    @property
+    def n_levels(self) -> NDArray[np.int64]:
+        """How many levels each scale has."""
+        return np.array([len(grades) for grades in self.grade], dtype=np.int64)
+
+
+def scales_of(grades: Grades, n_annotators: int) -> Scales:
+    """The scales of a study.
+
+    >>> from crowdrank.study import Grades
+    >>> who, what = np.array([0, 0, 1, 1], dtype=np.int32), np.array([0.0, 3.0, 20.0, 90.0])
+    >>> found = scales_of(Grades(who, who, what), 2)
+    >>> found.of_annotator.tolist(), found.level.tolist()
+    ([0, 1], [0, 1, 0, 1])
+    """
+    kind = _kind_of_scale(grades, n_annotators)
+    kinds, of_annotator = np.unique(kind, return_inverse=True)
+    level, means = np.zeros(len(grades), np.int32), []
+    for scale in range(len(kinds)):
+        rows = np.flatnonzero(of_annotator[grades.annotator] == scale)
+        level[rows], mean = _levels(grades.grade[rows])
+        means.append(mean)
+    return Scales(level, of_annotator.astype(np.int32), tuple(means))
+
+
+def _kind_of_scale(grades: Grades, n_annotators: int) -> NDArray[np.int64]:
+    """0 for fractions of one, else how many digits the largest grade calls for, at least one; the usual for who gave none."""
+    largest = np.zeros(n_annotators)
+    np.maximum.at(largest, grades.annotator, np.abs(grades.grade))
+    fraction = np.zeros(n_annotators, bool)
+    fraction[grades.annotator[grades.grade != np.rint(grades.grade)]] = True
+    with np.errstate(divide="ignore"):
+        digits = np.maximum(np.ceil(np.log10(largest)), 1)
+    return np.where(fraction & (largest <= 1), 0, digits).astype(np.int64)
+
+
+def _levels(grade: Floats) -> tuple[Codes, Floats]:
+    """The level of each grade, and the mean grade of each level."""
+    values, level = np.unique(grade, return_inverse=True)
+    if len(values) > MOST_LEVELS:
+        edges = np.unique(np.quantile(grade, np.arange(1, LEVELS) / LEVELS))
+        level = np.unique(np.searchsorted(edges, grade, side="right"), return_inverse=True)[1]
+        values = np.bincount(level, grade) / np.bincount(level)
+    return level.astype(np.int32), values.astype(np.float64)

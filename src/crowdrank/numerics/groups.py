@@ -1,0 +1,32 @@
+"""Rows that share a code, next to each other."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Codes
+
+Places = NDArray[np.int64]
+
+
+def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
+    """The rows by their code, in the order they have within each; and where each code below `size` starts and the last one ends.
+
+    >>> order, starts = grouped(np.array([2, 0, 2, 1], dtype=np.int32), 4)
+    >>> order.tolist(), starts.tolist()
+    ([1, 3, 0, 2], [0, 1, 2, 4, 4])
+    """
+    starts = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(codes, minlength=size), out=starts[1:])
+    order = np.empty(len(codes), dtype=np.int64)
+    _place(codes, starts[:-1].copy(), order)
+    return order, starts
+
+
+@nb.njit(cache=True, nogil=True)
+def _place(codes, following, order):
+    for row in range(len(codes)):
+        order[following[codes[row]]] = row
+        following[codes[row]] += 1

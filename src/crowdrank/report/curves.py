@@ -1,0 +1,155 @@
+"""What grades mean to annotators, and how relevance narrows as grades arrive: pictures of graded models (gda, gda-pw).
+
+Figures 3 and 2 of Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus
+from crowdrank.report.charts import SHADES, altair, inline
+from crowdrank.settings import InputError
+from crowdrank.study import Floats, Judgments
+
+NODES = np.linspace(-3.5, 3.5, 71)  # where relevance is looked at
+STEP = NODES[1] - NODES[0]
+DENSITY = np.exp(-NODES * NODES / 2) / np.exp(-NODES * NODES / 2).sum()
+SHOWN = 4  # annotators, or items, that are shown where none are named
+
+
+def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) -> Any:
+    """An Altair chart: how likely each grade of an annotator is at each relevance, and how their grades share all relevance out.
+
+    The better the curves are apart, the more a grade tells; of who grades at random, all have one shape. Without names, annotators
+    from the most to the least informative are shown.
+
+    >>> import crowdrank as cr
+    >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
+    >>> chart = grade_curves(cr.fit("gda", study.judgments), ["annotator1"])
+    >>> [panel["title"] for panel in chart.to_dict()["hconcat"]]
+    ['chance of each grade', 'density of all grades']
+    """
+    curves = _curves(consensus)
+    names = _most_to_least(consensus) if annotators is None else list(annotators)
+    whose = [_rows_of(curves, name) for name in names]
+    rows = np.concatenate(whose)
+    chance = np.concatenate([_chances(curves, which) for which in whose])
+    columns = {
+        "annotator": np.repeat(curves["annotator"][rows].astype(str), len(NODES)),
+        "grade": np.repeat(curves["grade"][rows], len(NODES)),
+        "relevance": np.tile(NODES, len(rows)),
+    }
+    alt = altair()
+    sort = [str(name) for name in names]
+
+    def panel(title: str, value: Floats) -> Any:
+        lines = alt.Chart(inline({**columns, "value": value.ravel()})).mark_line()
+        by_grade = alt.Color("grade:O", scale=alt.Scale(scheme=SHADES))
+        chart = lines.encode(x="relevance:Q", y=alt.Y("value:Q", title=None), color=by_grade).properties(width=300, height=120)
+        return chart.facet(row=alt.Row("annotator:N", sort=sort, title=None)).properties(title=title)
+
+    return alt.hconcat(panel("chance of each grade", chance), panel("density of all grades", chance * DENSITY / STEP))
+
+
+def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] | None = None, task: Any = None) -> Any:
+    """An Altair chart: what is known of the relevance of items after each of their grades, in the order they came.
+
+    The line is the mean of the posterior, the band holds half of it; annotators are taken to be as the consensus found them. Without
+    names, items from the best to the worst ranked are shown, of the first task unless one is named.
+
+    >>> import crowdrank as cr
+    >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
+    >>> narrowing(cr.fit("gda", study.judgments), study.judgments).to_dict()["facet"]["field"]
+    'item'
+    """
+    curves, words = _curves(consensus), consensus.vocabulary
+    code = 0 if task is None else _code(words.tasks, task, "task")
+    if items is None:
+        ranked = consensus.best_first[words.entry_task[consensus.best_first] == code]
+        entries = ranked[np.linspace(0, len(ranked) - 1, SHOWN).astype(int)]
+    else:
+        wanted = [_code(words.items, item, "item") for item in items]
+        entries = np.array([_entry(words, code, item) for item in wanted])
+    steps = [_steps(consensus, curves, judgments, int(entry)) for entry in dict.fromkeys(entries.tolist())]
+    columns = {name: np.concatenate([part[name] for part in steps]) for name in steps[0]}
+    alt = altair()
+    x = alt.X("grades:Q", axis=alt.Axis(tickMinStep=1), title="grades so far")
+    base = alt.Chart().encode(x=x)
+    band = base.mark_area(opacity=0.3).encode(y=alt.Y("low:Q", title="relevance"), y2="high:Q")
+    line = base.mark_line(point=True).encode(y="mean:Q", tooltip=["annotator:N", "grade:Q", "mean:Q", "low:Q", "high:Q"])
+    names = [str(words.items[words.entry_item[entry]]) for entry in dict.fromkeys(entries.tolist())]
+    chart = alt.layer(band, line, data=inline(columns)).properties(width=260, height=160)
+    return chart.facet(facet=alt.Facet("item:N", sort=names, title=None), columns=2)
+
+
+def _curves(consensus: Consensus) -> dict[str, NDArray[Any]]:
+    if consensus.curve_columns is None:
+        raise InputError(f"{consensus.method} does not say what grades mean to annotators; gda and gda-pw do")
+    return dict(consensus.curve_columns)
+
+
+def _most_to_least(consensus: Consensus) -> list[Any]:
+    """Some annotators, evenly from the most informative to the least."""
+    columns = consensus.annotator_columns
+    order = np.argsort(-columns["informativeness"], kind="stable")
+    return list(dict.fromkeys(columns["annotator"][order[np.linspace(0, len(order) - 1, SHOWN).astype(int)]]))
+
+
+def _rows_of(curves: dict[str, NDArray[Any]], annotator: Any, task: Any = None) -> NDArray[np.intp]:
+    """The rows of an annotator's curves; where there is a set for each task, those of this one, or of their first."""
+    which = np.flatnonzero(curves["annotator"] == annotator)
+    if not len(which):
+        raise InputError(f"no annotator {annotator!r} among those with curves")
+    if "task" not in curves:
+        return which
+    wanted = curves["task"][which[0]] if task is None else task
+    return which[np.flatnonzero(curves["task"][which] == wanted)]
+
+
+def _chances(curves: dict[str, NDArray[Any]], which: NDArray[np.intp]) -> Floats:
+    """The chance of each of these grades at each node; a row per grade."""
+    mean, spread, weight = (curves[name][which][:, None] for name in ("mean", "spread", "weight"))
+    log = np.log(weight) - (NODES - mean) ** 2 / (2 * spread**2)
+    chance = np.exp(log - log.max(axis=0))
+    return np.asarray(chance / chance.sum(axis=0))
+
+
+def _code(names: NDArray[Any], name: Any, what: str) -> int:
+    found = np.flatnonzero(names == name)
+    if not len(found):
+        raise InputError(f"no {what} {name!r} in this study")
+    return int(found[0])
+
+
+def _entry(words: Any, task: int, item: int) -> int:
+    found = np.flatnonzero((words.entry_task == task) & (words.entry_item == item))
+    if not len(found):
+        raise InputError(f"item {words.items[item]!r} is not in task {words.tasks[task]!r}; name its task")
+    return int(found[0])
+
+
+def _steps(consensus: Consensus, curves: dict[str, NDArray[Any]], judgments: Judgments, entry: int) -> dict[str, NDArray[Any]]:
+    """Mean and middle half of the posterior of an entry before its first grade and after each."""
+    words, grades = consensus.vocabulary, judgments.grades
+    rows = np.flatnonzero(grades.entry == entry)
+    posterior = [DENSITY]
+    for row in rows:
+        which = _rows_of(curves, words.annotators[grades.annotator[row]], words.tasks[words.entry_task[entry]])
+        nearest = int(np.argmin(np.abs(curves["grade"][which] - grades.grade[row])))
+        following = posterior[-1] * _chances(curves, which)[nearest]
+        posterior.append(following / following.sum())
+    below = np.cumsum(posterior, axis=1) - np.array(posterior) / 2
+    return {
+        "item": np.full(len(rows) + 1, str(words.items[words.entry_item[entry]])),
+        "grades": np.arange(len(rows) + 1),
+        "annotator": np.array(["", *(str(words.annotators[code]) for code in grades.annotator[rows])]),
+        "grade": np.r_[np.nan, grades.grade[rows]],
+        "mean": np.array(posterior) @ NODES,
+        "low": np.array([np.interp(0.25, share, NODES) for share in below]),
+        "high": np.array([np.interp(0.75, share, NODES) for share in below]),
+    }

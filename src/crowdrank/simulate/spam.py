@@ -1,0 +1,127 @@
+"""Annotators who spoil a study, added to one that exists: how much of it does a method bear?
+
+Each added annotator shadows one of the study: judges the same items of the same tasks, as many, in the same form. A *random* one answers
+by chance: a coin for each pair (tied as often as the study's pairs are), a grade drawn from all that were given, the items of a list in
+any order. A *malicious* one says the opposite of the annotator shadowed: the other item, the grade as far from the other end of the
+scale, the list backwards; ties stay ties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.settings import check, choice
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
+
+SpamKind = Literal["random", "malicious"]
+Rows = NDArray[np.int64]
+
+
+def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: int = 0) -> Judgments:
+    """The study with so many more annotators, as a share of those it has; the same seed adds the same.
+
+    >>> import crowdrank as cr
+    >>> study = cr.simulate.pairs(items=5, annotators=10, votes=200, seed=1).judgments
+    >>> spam(study, 0.3, "malicious").vocabulary.annotators[10:].tolist()
+    ['malicious1', 'malicious2', 'malicious3']
+    """
+    check(0 <= share < np.inf, "share", share, "a number of at least 0")
+    choice("kind", kind, ("random", "malicious"))
+    rng = np.random.default_rng(seed)
+    words = judgments.vocabulary
+    added = round(share * len(words.annotators))
+    # In turn, so that nobody is shadowed twice before everybody is once.
+    shadowed = np.concatenate([np.zeros(0, np.int64), *(rng.permutation(len(words.annotators)) for _ in range(int(share) + 1))])[
+        :added
+    ]
+    return replace(
+        judgments,
+        vocabulary=replace(words, annotators=ids([*words.annotators, *_new_names(words.annotators, kind, added)])),
+        grades=_with_grades(judgments.grades, shadowed, len(words.annotators), kind, rng),
+        pairs=_with_pairs(judgments.pairs, shadowed, len(words.annotators), kind, rng),
+        rankings=_with_rankings(judgments.rankings, shadowed, len(words.annotators), kind, rng),
+    )
+
+
+def _new_names(taken: Ids, kind: SpamKind, count: int) -> list[str]:
+    """Names nobody has, zero-padded so that they sort."""
+    width, word = len(str(count)), {"random": "spammer", "malicious": "malicious"}[kind]
+    while any(str(name).startswith(word) for name in taken):
+        word = f"another-{word}"
+    return [f"{word}{number:0{width}}" for number in range(1, count + 1)]
+
+
+def _shadow_rows(annotator: Codes, shadowed: Rows, n_annotators: int) -> tuple[Rows, Codes]:
+    """The rows of everybody who is shadowed, and the code of who shadows them."""
+    order = np.argsort(annotator, kind="stable")
+    starts = np.searchsorted(annotator[order], np.arange(n_annotators + 1))
+    count = np.diff(starts)[shadowed]
+    first = np.repeat(starts[shadowed] - (np.cumsum(count) - count), count)
+    who = np.repeat(np.arange(n_annotators, n_annotators + len(shadowed), dtype=np.int32), count)
+    return order[first + np.arange(count.sum())], who
+
+
+def _with_grades(grades: Grades, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Grades:
+    rows, who = _shadow_rows(grades.annotator, shadowed, n_annotators)
+    if not len(rows):
+        return grades
+    if kind == "random":
+        said = rng.choice(grades.grade, len(rows))
+    else:
+        said = grades.grade.min() + grades.grade.max() - grades.grade[rows]
+    return Grades(np.r_[grades.annotator, who], np.r_[grades.entry, grades.entry[rows]], np.r_[grades.grade, said])
+
+
+def _with_pairs(pairs: Pairs, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Pairs:
+    rows, who = _shadow_rows(pairs.annotator, shadowed, n_annotators)
+    if not len(rows):
+        return pairs
+    if kind == "random":
+        said = rng.choice(np.array([LEFT, RIGHT], dtype=np.int8), len(rows))
+        said[rng.random(len(rows)) < (pairs.outcome == TIE).mean()] = TIE
+    else:
+        said = -pairs.outcome[rows]
+    return Pairs(
+        annotator=np.r_[pairs.annotator, who],
+        left=np.r_[pairs.left, pairs.left[rows]],
+        right=np.r_[pairs.right, pairs.right[rows]],
+        outcome=np.r_[pairs.outcome, said],
+        weight=_and_rows(pairs.weight, rows),
+        strength=_and_rows(pairs.strength, rows),
+    )
+
+
+def _and_rows(column: Floats | None, rows: Rows) -> Floats | None:
+    return None if column is None else np.r_[column, column[rows]]
+
+
+def _with_rankings(lists: Rankings, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Rankings:
+    numbers, who = _shadow_rows(lists.list_annotator, shadowed, n_annotators)
+    if not len(numbers):
+        return lists
+    starts, lengths = lists.list_starts[numbers], np.diff(lists.list_starts)[numbers]
+    row_list = np.repeat(np.arange(len(numbers)), lengths)
+    rows = np.arange(len(row_list)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    entry, position = lists.entry[rows], lists.position[rows]
+    if kind == "random":
+        entry = entry[np.lexsort((rng.random(len(rows)), row_list))]
+    else:
+        ends = starts + lengths - 1
+        position = lists.position[starts][row_list] + lists.position[ends][row_list] - position
+    order = np.lexsort((entry, position, row_list))
+    return Rankings(
+        list_annotator=np.r_[lists.list_annotator, who],
+        list_task=np.r_[lists.list_task, lists.list_task[numbers]],
+        unlisted_below=np.r_[lists.unlisted_below, lists.unlisted_below[numbers]],
+        row_list=_int32(lists.row_list, row_list[order] + len(lists.list_annotator)),
+        entry=_int32(lists.entry, entry[order]),
+        position=np.r_[lists.position, position[order]],
+    )
+
+
+def _int32(*parts: NDArray[Any]) -> Codes:
+    return np.concatenate(parts).astype(np.int32)
