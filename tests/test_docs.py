@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -24,6 +25,21 @@ def user_files(tmp_path, monkeypatch):
     cr.write(study.gold, "known.csv")
     grades = pl.DataFrame({"task": "q1", "annotator": ["a", "b"] * 3, "item": list("xxyyzz"), "grade": [0, 1, 1, 1, 2, 2]})
     cr.write(grades, "grades.parquet")
+    rng = np.random.default_rng(0)
+    tasks, items = np.repeat(np.arange(10), 5), np.tile(np.arange(5), 10)
+    lists = [
+        pl.DataFrame(
+            {
+                "task": tasks,
+                "annotator": name,
+                "item": items,
+                "rank": [*map(int, np.concatenate([rng.permutation(5) + 1 for _ in range(10)]))],
+            }
+        )
+        for name in ("a", "b")
+    ]
+    cr.write(pl.concat(lists), "lists.csv")
+    cr.write(pl.DataFrame({"task": tasks, "item": items, "grade": items % 3}), "grades.csv")
     for system, order in (("bm25", "xyz"), ("dense", "zyx"), ("splade", "xzy")):
         lines = [f"q1 Q0 {item} {rank} {9 - rank} {system}" for rank, item in enumerate(order, 1)]
         Path(f"{system}.txt").write_text("\n".join(lines))
@@ -61,7 +77,7 @@ def test_make_targets_of_the_readme_exist():
 
 def test_the_readme_lists_every_method_and_what_it_takes():
     rows = dict(re.findall(r"^\| `([\w-]+)` \| ([\w, ]+) \|", README, re.MULTILINE))
-    assert rows == {name: ", ".join(method.takes) for name, method in cr.METHODS.items()}
+    assert rows == {name: ", ".join(method.takes) for name, method in {**cr.METHODS, **cr.SUPERVISED}.items()}
 
 
 def test_generated_pages_are_up_to_date():

@@ -52,6 +52,11 @@ _HOME = {
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.evaluate",
     "fit": "methods",
+    "load": "methods.saved",
+    "save": "methods.saved",
+    "train": "methods",
+    "SUPERVISED": "methods",
+    "read_folds": "formats",
     "gold": "formats",
     "judgments": "formats",
     "labels": "grading",
@@ -80,12 +85,15 @@ if TYPE_CHECKING:
     from crowdrank.formats import gold as gold
     from crowdrank.formats import judgments as judgments
     from crowdrank.formats import read as read
+    from crowdrank.formats import read_folds as read_folds
     from crowdrank.formats import read_gold as read_gold
     from crowdrank.formats import read_ranking as read_ranking
     from crowdrank.formats import write as write
     from crowdrank.grading import labels as labels
     from crowdrank.methods import METHODS as METHODS
+    from crowdrank.methods import SUPERVISED as SUPERVISED
     from crowdrank.methods import fit as fit
+    from crowdrank.methods import train as train
     from crowdrank.methods.boosted import Boosted as Boosted
     from crowdrank.methods.borda import Borda as Borda
     from crowdrank.methods.bradley_terry import BradleyTerry as BradleyTerry
@@ -111,6 +119,8 @@ if TYPE_CHECKING:
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.rrf import RRF as RRF
+    from crowdrank.methods.saved import load as load
+    from crowdrank.methods.saved import save as save
     from crowdrank.methods.svd import SVD as SVD
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone

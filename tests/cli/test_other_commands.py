@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods import ALL
 
 COMMANDS = [
     (),
@@ -81,20 +82,22 @@ def completed(**environment: str) -> str:
 
 def test_methods(run):
     done = run("methods")
-    assert [line.split()[0] for line in done.out.splitlines()[2:] if line[:1].strip()][: len(cr.METHODS)] == list(cr.METHODS)
-    assert set(json.loads(run("methods", "--json").out)) == set(cr.METHODS)
+    listed = [line.split()[0] for line in done.out.splitlines()[2:] if line[:1].strip()]
+    assert listed[: len(ALL)] == list(ALL)
+    assert set(json.loads(run("methods", "--json").out)) == set(ALL)
 
 
-@pytest.mark.parametrize("name", cr.METHODS)
+@pytest.mark.parametrize("name", ALL)
 def test_one_method(run, name):
     """Its docstring, what it takes, and each setting as `--set` takes it."""
     done = run("methods", name)
-    assert f"Takes {', '.join(cr.METHODS[name].takes)}." in done.out
+    assert f"Takes {', '.join(ALL[name].takes)}." in done.out
     settings = re.findall(r"^ *(\w+=\S+)", done.out.partition("--set ")[2], re.MULTILINE)
-    assert [setting.partition("=")[0] for setting in settings] == [field.name for field in fields(cr.METHODS[name])]
+    assert [setting.partition("=")[0] for setting in settings] == [field.name for field in fields(ALL[name])]
     words = [word for setting in settings for word in ("--set", setting)]
-    file = "rankings.jsonl" if "rankings" in cr.METHODS[name].takes else "grades.parquet"
-    assert run("rank", file, "--method", name, *words).code == 0
+    file = "rankings.jsonl" if "rankings" in ALL[name].takes else "grades.parquet"
+    learn = ["--train", file, "--train-gold", "gold.csv"] if name in cr.SUPERVISED else []
+    assert run("rank", file, "--method", name, *words, *learn).code == 0
 
 
 def test_compare(run):

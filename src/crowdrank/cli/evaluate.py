@@ -22,6 +22,14 @@ def compare(
         typer.Option(metavar="NAMES", help="One method, or several with commas; by default all that take the judgments."),
     ] = None,
     measure: options.Measures = None,
+    folds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NUMBER",
+            help="Cross-validate methods that learn from gold: a file with task and fold, or so many folds at random.",
+            show_default=False,
+        ),
+    ] = None,
     out: options.Out = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
@@ -46,6 +54,7 @@ def compare(
             truth,
             options.listed(method),
             options.listed(measure),
+            folds=_folds(folds),
             seed=seed,
             unjudged=_unjudged(ignore_unjudged),
             skip_empty=skip_empty,
@@ -59,6 +68,12 @@ def compare(
     screen.show_notes(result.notes)
     if out:
         screen.say(f"leaderboard written to {out}")
+
+
+def _folds(text: str | None) -> int | dict[str, str] | None:
+    from crowdrank.formats import read_folds
+
+    return None if text is None else int(text) if text.isdecimal() else read_folds(text)
 
 
 def evaluate(

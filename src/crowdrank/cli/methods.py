@@ -23,19 +23,22 @@ def methods(
 
     Example: crowdrank methods crowd-bt
     """
-    from crowdrank.methods import METHODS, method
+    from crowdrank.methods import ALL, SUPERVISED, method
 
-    if name is not None:
+    if name is not None and name not in ALL:
         method(name)
-    table = {key: describe(METHODS[key]) for key in ([name] if name else METHODS)}
+    table = {key: describe(ALL[key]) for key in ([name] if name else ALL)}
     if json:
         screen.print_json(table)
     elif name:
-        _show_one(METHODS[name])
+        _show_one(ALL[name])
     else:
         columns = {key: [row[key] for row in table.values()] for key in ("takes", "what it is")}
         screen.show_table("methods", {"method": list(table), **columns}, longest=None)
-        screen.say("\n`crowdrank methods NAME` shows one in full, with its settings.")
+        screen.say(
+            f"\n{', '.join(SUPERVISED)} learn from gold first: `crowdrank rank FILES --method NAME --train FILE --train-gold FILE`."
+        )
+        screen.say("`crowdrank methods NAME` shows one in full, with its settings.")
 
 
 def describe(method: type) -> dict[str, Any]:

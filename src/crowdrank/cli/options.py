@@ -113,14 +113,19 @@ def listed(texts: Sequence[str] | None) -> list[str] | None:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
 
 
-def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path] = (), trec: Sequence[Path | None] = ()) -> None:
-    """Refuse, before the work, what could not be written after it; only those in `trec` may be TREC's files."""
+def check_outputs(
+    outputs: Sequence[Path | None],
+    inputs: Sequence[Path] = (),
+    trec: Sequence[Path | None] = (),
+    models: Sequence[Path | None] = (),
+) -> None:
+    """Refuse, before the work, what could not be written after it; only those in `trec` may be TREC's files, `models` are no tables."""
     from crowdrank.formats.files import SPACED, kind_of
     from crowdrank.settings import SettingError
 
-    wanted = [path for path in outputs if path is not None]
+    wanted = [path for path in (*outputs, *models) if path is not None]
     for number, path in enumerate(wanted):
-        if kind_of(path)[0] in SPACED and path not in trec:
+        if path not in models and kind_of(path)[0] in SPACED and path not in trec:
             raise SettingError(f"{path}: a TREC file cannot hold this table; name it .csv, .tsv, .jsonl or .parquet")
         if not path.parent.is_dir():
             raise SettingError(f"{path}: there is no folder {path.parent}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdrank.cli import options, screen
+from crowdrank.cli import options, screen, training
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
@@ -37,6 +37,10 @@ def rank(
     gold: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Gold that the method may start from.", show_default=False)
     ] = None,
+    train: training.Train = None,
+    train_gold: training.TrainGold = None,
+    save: training.Save = None,
+    load: training.Load = None,
     out: options.Out = None,
     annotators: Annotated[
         Path | None,
@@ -69,37 +73,55 @@ def rank(
 
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
-    options.check_outputs(
-        [out, annotators, neighbours, *(qrels or [])], [*files, *([gold] if gold else [])], trec=[out, *(qrels or [])]
-    )
+    read_from = [*files, *(train or ()), *(path for path in (gold, train_gold, load) if path)]
+    options.check_outputs([out, annotators, neighbours, *(qrels or [])], read_from, trec=[out, *(qrels or [])], models=[save])
     given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
     from crowdrank import formats, methods
+    from crowdrank.methods import saved
     from crowdrank.settings import SettingError
     from crowdrank.study import JudgmentError
 
-    if method is not None and method not in methods.METHODS:
+    if method is not None and method not in methods.ALL:
         methods.method(method)
+    training.check(method, train, train_gold, save, load)
+    if gold is not None and (load or method in methods.SUPERVISED):
+        raise SettingError("--gold is for methods that start from gold; what is learned from is --train-gold")
     if gold is not None and method is not None and not methods.takes_gold(methods.METHODS[method]):
         raise SettingError(methods.no_gold(method))
     judgments = formats.read(*files, columns=columns, top_k=top_k)
     if not len(judgments):
         raise JudgmentError(f"{', '.join(map(str, files))}: no judgments, only a header")
-    name = method or _default(judgments)
+    with screen.progress():
+        truth = formats.read_gold(gold) if gold else None
+        ranker: Any  # a method, or what a supervised one has learned
+        if load:
+            ranker = saved.load(load)
+        elif method in methods.SUPERVISED:
+            ranker = training.learned(method, given, train or [], train_gold or Path(), columns, top_k, seed)
+        else:
+            ranker = _untrained(method or _default(judgments), given, seed)
+        consensus = _fitted(ranker, judgments, truth, bootstrap, bootstrap_over, seed)
+    tables = {**_tables(consensus, out, annotators, neighbours), **_labels(consensus, qrels or [])}
+    formats.write_files({**tables, save: saved.as_bytes(ranker)} if save else tables)
+    if json:
+        used = asdict(getattr(ranker, "method", ranker))
+        screen.print_json(_as_json(consensus, {name: used[name] for name in used if load or name in given or name == "seed"}))
+    else:
+        written = [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), ("what was learned", save)]
+        _show(consensus, judgments, [*written, *_named(qrels)])
+
+
+def _untrained(name: str, given: dict[str, str], seed: int) -> Method:
+    from crowdrank import methods
+
     chosen = options.settings_of(methods.METHODS[name], given)
     if "seed" in methods.settings_names(name):
         chosen.setdefault("seed", seed)
-    with screen.progress():
-        truth = formats.read_gold(gold) if gold else None
-        consensus = _fitted(methods.method(name, **chosen), judgments, truth, bootstrap, bootstrap_over, seed)
-    formats.write_files({**_tables(consensus, out, annotators, neighbours), **_labels(consensus, qrels or [])})
-    if json:
-        screen.print_json(_as_json(consensus, name, chosen))
-    else:
-        _show(consensus, judgments, [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), *_named(qrels)])
+    return methods.method(name, **chosen)
 
 
-def _fitted(method: Method, judgments: Judgments, gold: Gold | None, rounds: int, over: Any, seed: int) -> Consensus:
+def _fitted(method: Any, judgments: Judgments, gold: Gold | None, rounds: int, over: Any, seed: int) -> Consensus:
     """What the method finds by itself, or with the intervals of a bootstrap."""
     if rounds:
         from crowdrank.evaluation.bootstrap import bootstrap
@@ -138,9 +160,9 @@ def _default(judgments: Judgments) -> str:
     return next(method for kind, method in usual.items() if kind in judgments.kinds)
 
 
-def _as_json(consensus: Consensus, name: str, settings: dict[str, Any]) -> dict[str, Any]:
+def _as_json(consensus: Consensus, settings: dict[str, Any]) -> dict[str, Any]:
     return {
-        "method": name,
+        "method": consensus.method,
         "settings": settings,
         "fit": asdict(consensus.fit),
         "ranking": consensus.ranking.to_dicts(),

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, frame_of
 from crowdrank.evaluation.evaluate import Evaluation, Unjudged, evaluate_matched
+from crowdrank.evaluation.folds import Folds, cross_fitted, folds_of
 from crowdrank.evaluation.leaderboard import leaderboard
 from crowdrank.evaluation.matching import match
 from crowdrank.evaluation.measures import choose
 from crowdrank.evaluation.significance import holm, paired_t, randomisation
-from crowdrank.methods import METHODS, Method, method
+from crowdrank.methods import ALL, METHODS, SUPERVISED, Method, Supervised, method, supervised
 from crowdrank.numerics.progress import report
 from crowdrank.settings import SettingError, choice
 from crowdrank.study import Frame, Gold, JudgmentError, Judgments
@@ -79,9 +80,10 @@ class Comparison:
 def compare(
     judgments: Judgments,
     gold: Gold,
-    methods: Iterable[str | Method] | None = None,
+    methods: Iterable[str | Method | Supervised] | None = None,
     measures: str | Iterable[str] | None = None,
     *,
+    folds: int | Mapping[Any, Any] | None = None,
     seed: int = 0,
     unjudged: Unjudged = "nonrelevant",
     skip_empty: bool = False,
@@ -89,12 +91,15 @@ def compare(
     """Fit several methods to the same judgments and measure them against gold, which no method gets to see.
 
     `methods` are names or methods with their settings; without them, all that can take the study. A method that cannot is a note.
-    `seed` goes to the methods given by name that have one, and to the randomisation test. For the rest see `evaluate`.
+    Supervised methods need `folds`, task → fold or a number of them: each task is ranked by what was learned from the gold of other
+    folds. `seed` goes to the methods given by name that have one, to the drawing of folds, and to the randomisation test. For the rest
+    see `evaluate`.
     """
     choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     chosen = choose(measures, gold)
     matching = match(judgments.vocabulary, gold)
-    fitted, seconds, failed = _fit_all(_labelled(_methods(methods, judgments, seed)), judgments)
+    fold = None if folds is None else folds_of(folds, judgments, gold, seed)
+    fitted, seconds, failed = _fit_all(_labelled(_methods(methods, judgments, fold, seed)), judgments, gold, fold)
     if not fitted:
         raise JudgmentError("no method could be fitted: " + "; ".join(failed))
     evaluations = {
@@ -114,26 +119,30 @@ def compare(
     )
 
 
-def _methods(wanted: Iterable[str | Method] | None, judgments: Judgments, seed: int) -> list[Method]:
+def _methods(
+    wanted: Iterable[str | Method | Supervised] | None, judgments: Judgments, fold: Folds | None, seed: int
+) -> list[Any]:
     if wanted is None:
-        wanted = [name for name, kind in METHODS.items() if set(kind.takes) & set(judgments.kinds)]
+        table = METHODS if fold is None else ALL
+        wanted = [name for name, kind in table.items() if set(kind.takes) & set(judgments.kinds)]
     chosen = [
-        _seeded(each, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
+        _seeded(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
     ]
     if not chosen:
         raise JudgmentError("no method to compare: the study has no judgments, or no method is named")
     return chosen
 
 
-def _seeded(name: str, seed: int) -> Method:
-    chosen = method(name)
-    return method(name, seed=seed) if "seed" in _settings(chosen) else chosen
+def _seeded(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
+    make: Any = supervised if name in SUPERVISED and fold is not None else method
+    chosen = make(name)
+    return make(name, seed=seed) if "seed" in _settings(chosen) else chosen  # type: ignore[no-any-return]
 
 
-def _labelled(chosen: Sequence[Method]) -> dict[str, Method]:
+def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Supervised]:
     """A label for each method: its name, and where that is not enough, the settings that are not the usual ones."""
     names = [each.name for each in chosen]
-    labelled: dict[str, Method] = {}
+    labelled: dict[str, Method | Supervised] = {}
     for each in chosen:
         label = each.name if names.count(each.name) == 1 else each.name + _unusual(each)
         if label in labelled:
@@ -142,30 +151,41 @@ def _labelled(chosen: Sequence[Method]) -> dict[str, Method]:
     return labelled
 
 
-def _unusual(chosen: Method) -> str:
+def _unusual(chosen: Method | Supervised) -> str:
     settings, usual = _settings(chosen), _settings(type(chosen)())
     told = ", ".join(f"{name}={value}" for name, value in settings.items() if value != usual[name])
     return f"({told})" if told else ""
 
 
-def _settings(chosen: Method) -> dict[str, Any]:
+def _settings(chosen: Method | Supervised) -> dict[str, Any]:
     return {each.name: getattr(chosen, each.name) for each in fields(chosen)}  # type: ignore[arg-type]
 
 
-def _fit_all(methods: Mapping[str, Method], judgments: Judgments) -> tuple[dict[str, Consensus], dict[str, float], list[str]]:
+def _fit_all(
+    methods: Mapping[str, Method | Supervised], judgments: Judgments, gold: Gold, fold: Folds | None
+) -> tuple[dict[str, Consensus], dict[str, float], list[str]]:
     """What each method found and how long it took; and what those that could not be fitted had to say."""
     fitted, seconds, failed = {}, {}, []
     for done, (label, each) in enumerate(methods.items()):
         report("comparing", done, len(methods))
         start = time.perf_counter()
         try:
-            fitted[label] = each.fit(judgments)
+            fitted[label] = _fitted(each, judgments, gold, fold)
         except (JudgmentError, SettingError) as error:
             failed.append(f"{label}: {error}")
             continue
         seconds[label] = time.perf_counter() - start
     report("comparing", len(methods), len(methods))
     return fitted, seconds, failed
+
+
+def _fitted(chosen: Any, judgments: Judgments, gold: Gold, fold: Folds | None) -> Consensus:
+    """What a method finds; gold is for those that learn, task by task from that of other folds."""
+    if chosen.name not in SUPERVISED or not hasattr(chosen, "train"):
+        return chosen.fit(judgments)  # type: ignore[no-any-return]
+    if fold is None:
+        raise SettingError(f"{chosen.name} learns from gold: give folds, a number of them or task → fold")
+    return cross_fitted(chosen, judgments, gold, fold)
 
 
 def _tests(names: Sequence[str], evaluations: Mapping[str, Evaluation], seed: int) -> dict[str, NDArray[Any]]:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from crowdrank.consensus import Consensus
 from crowdrank.formats.decode import gold_table, spaced_table, table_of
 from crowdrank.formats.encode import gold_of, judgments_of, scores_of
 from crowdrank.formats.files import SPACED, kind_of, of_file, write_all
-from crowdrank.formats.source import of_frame
+from crowdrank.formats.source import as_text, of_frame
 from crowdrank.formats.spaced import told_apart
 from crowdrank.study import Gold, JudgmentError, Judgments
 
@@ -71,6 +72,21 @@ def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Co
     return scores_of(of_file(path, truth=True), columns or {})
 
 
+def read_folds(path: FilePath) -> dict[str, str]:
+    """Task → fold from a file with these two columns; a task may be named again, in the same fold."""
+    source = of_file(path)
+    for column in ("task", "fold"):
+        if column not in source.columns:
+            raise JudgmentError(
+                f"{path}: has no column {column!r}; it must have task and fold, and has {', '.join(source.columns)}"
+            )
+    tasks, names = (as_text(source.ids(column)).to_list() for column in ("task", "fold"))
+    folds: dict[str, str] = {}
+    differs = [folds.setdefault(task, fold) != fold for task, fold in zip(tasks, names, strict=True)]
+    source.refuse(np.array(differs), lambda row: f"task {tasks[row]!r} is in fold {folds[tasks[row]]!r} too")
+    return folds
+
+
 def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
     """Write the ranking of a consensus, judgments of one kind, gold or a data frame; whole, or not at all.
 
@@ -81,8 +97,10 @@ def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
 
 
 def write_files(tables: Mapping[FilePath, Any]) -> None:
-    """Write several files at once: all of them, or none."""
-    write_all({Path(path): _as_polars(table, Path(path)) for path, table in tables.items()})
+    """Write several files at once: all of them, or none. What is bytes already is written as it is."""
+    write_all(
+        {Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path)) for path, table in tables.items()}
+    )
 
 
 def _as_polars(table: Any, path: Path) -> pl.DataFrame:

@@ -93,14 +93,14 @@ def _unpacked_frames(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def write_all(frames: Mapping[Path, pl.DataFrame]) -> None:
+def write_all(frames: Mapping[Path, pl.DataFrame | bytes]) -> None:
     """Write every file, or none: all are written aside first, then renamed."""
     aside = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
     try:
         for path, frame in frames.items():
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
-            aside[path].write_bytes(packed(frame, *kind_of(path)))
+            aside[path].write_bytes(frame if isinstance(frame, bytes) else packed(frame, *kind_of(path)))
         for path, part in aside.items():
             part.replace(path)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from inspect import signature
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from crowdrank.consensus import Consensus
+from crowdrank.methods.boosted import Boosted
 from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.condorcet import Condorcet
 from crowdrank.methods.cps import CPS
+from crowdrank.methods.crf import CRF
 from crowdrank.methods.crowd_bt import CrowdBT
 from crowdrank.methods.crowd_thurstone import CrowdThurstone
 from crowdrank.methods.crowdagg import CrowdAgg
 from crowdrank.methods.dawid_skene import DawidSkene
 from crowdrank.methods.elo import Elo
 from crowdrank.methods.em_elo import EMElo
+from crowdrank.methods.ensemble import Ensemble
 from crowdrank.methods.gda import GDA
 from crowdrank.methods.gda_pw import GDAPW
 from crowdrank.methods.greedy_order import GreedyOrder
@@ -30,12 +34,17 @@ from crowdrank.methods.mpm import MPM
 from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rasch import Rasch
 from crowdrank.methods.rrf import RRF
+from crowdrank.methods.svd import SVD
 from crowdrank.methods.svp import SVP
 from crowdrank.methods.thurstone import Thurstone
 from crowdrank.methods.trueskill import TrueSkill
 from crowdrank.methods.variance_bt import VarianceBT
+from crowdrank.methods.weighted_borda import WeightedBorda
+from crowdrank.methods.weighted_rrf import WeightedRRF
 from crowdrank.settings import SettingError
 from crowdrank.study import Gold, Judgments, Kind
+
+M = TypeVar("M")
 
 
 class Method(Protocol):
@@ -46,6 +55,42 @@ class Method(Protocol):
 
     def fit(self, judgments: Judgments) -> Consensus:
         """The consensus behind the judgments."""
+
+
+class Trained(Protocol):
+    """What a supervised method returns: it ranks as any method does, and can be saved."""
+
+    @property
+    def name(self) -> str:
+        """The method's."""
+
+    @property
+    def takes(self) -> tuple[Kind, ...]:
+        """The kinds of judgment it can use."""
+
+    @property
+    def method(self) -> Any:
+        """The settings it was trained with."""
+
+    def fit(self, judgments: Judgments) -> Consensus:
+        """The consensus behind the judgments."""
+
+    def state(self) -> dict[str, Any]:
+        """What to save: numbers and texts only."""
+
+
+class Supervised(Protocol):
+    """A method that must learn from gold first: a frozen dataclass of settings with a `train`."""
+
+    name: ClassVar[str]
+    takes: ClassVar[tuple[Kind, ...]]
+
+    def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> Trained:
+        """Learn from the tasks with gold; `validation` names those to choose settings on instead."""
+
+    @staticmethod
+    def restore(state: Mapping[str, Any]) -> Trained:
+        """What was trained before, from its `state`."""
 
 
 METHODS: dict[str, type[Method]] = {
@@ -76,18 +121,51 @@ METHODS: dict[str, type[Method]] = {
     "crowdagg": CrowdAgg,
     "cps": CPS,
 }
+SUPERVISED: dict[str, type[Supervised]] = {
+    "crf": CRF,
+    "svd": SVD,
+    "boosted": Boosted,
+    "ensemble": Ensemble,
+    "weighted-borda": WeightedBorda,
+    "weighted-rrf": WeightedRRF,
+}
+ALL: dict[str, type[Method] | type[Supervised]] = {**METHODS, **SUPERVISED}
 
 
 def method(name: str, **settings: Any) -> Method:
     """The method of that name with these settings."""
-    if name not in METHODS:
-        raise SettingError(f"no method {name!r}{_nearest(name, METHODS)}; `crowdrank methods` lists them all")
+    if name in SUPERVISED:
+        raise SettingError(
+            f"{name} learns from gold before it ranks: cr.train({name!r}, judgments, gold) or `rank --train FILE --train-gold FILE`; "
+            "to compare it with others, give folds"
+        )
+    return _with_settings(METHODS, name, settings)
+
+
+def supervised(name: str, **settings: Any) -> Supervised:
+    """The supervised method of that name with these settings."""
+    if name in METHODS:
+        raise SettingError(f"{name} is not trained: it ranks as it is; {', '.join(SUPERVISED)} learn from gold")
+    return _with_settings(SUPERVISED, name, settings)
+
+
+def _with_settings(table: Mapping[str, type[M]], name: str, settings: Mapping[str, Any]) -> M:
+    if name not in table:
+        raise SettingError(f"no method {name!r}{_nearest(name, ALL)}; `crowdrank methods` lists them all")
     known = settings_names(name)
     for setting in settings:
         if setting not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise SettingError(f"{name} has no setting {setting!r}{_nearest(setting, known)}; {has}")
-    return METHODS[name](**settings)
+    return table[name](**settings)
+
+
+def train(name: str, judgments: Judgments, gold: Gold, *, validation: Iterable[Any] | None = None, **settings: Any) -> Trained:
+    """Train the supervised method of that name on the tasks that have gold; what comes back has a `fit` for any others.
+
+    `validation` names tasks to choose settings on; without them the method holds some back where it has something to choose.
+    """
+    return supervised(name, **settings).train(judgments, gold, validation)
 
 
 def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings: Any) -> Consensus:
@@ -112,7 +190,7 @@ def fit_method(chosen: Method, judgments: Judgments, gold: Gold | None = None) -
 
 def settings_names(name: str) -> list[str]:
     """The settings of the method of that name."""
-    return [field.name for field in fields(METHODS[name])]  # type: ignore[arg-type]
+    return [field.name for field in fields(ALL[name])]  # type: ignore[arg-type]
 
 
 def takes_gold(chosen: type[Method]) -> bool:

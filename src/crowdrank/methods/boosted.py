@@ -49,7 +49,7 @@ class Boosted:
 
     potential: str = "log"  # log, difference or binary: how preferences are measured
     rounds: int = 150  # trees of each model
-    models: int = 4  # whose scores are averaged
+    models: int = 6  # whose scores are averaged
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -89,17 +89,21 @@ class LinearAggregator:
         """The kinds of judgment it can use."""
         return self.method.takes
 
+    def scores(self, judgments: Judgments) -> Floats:
+        """The weighted sum of every entry, NaN where nobody judged it."""
+        words = judgments.vocabulary
+        cells = self.method.cells(judgments)
+        return weighted(cells, self.weight[recode(words.annotators, self.annotators)][cells.annotator], words.n_entries)
+
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their weighted sums."""
         notes = [*require(self.name, judgments, self.takes), *self._said()]
-        words = judgments.vocabulary
-        code = recode(words.annotators, self.annotators)
-        cells = self.method.cells(judgments)
-        score = weighted(cells, self.weight[code][cells.annotator], words.n_entries)
-        new = [str(name) for name in words.annotators[code < 0]]
+        score = self.scores(judgments)
+        code = recode(judgments.vocabulary.annotators, self.annotators)
+        new = int((code < 0).sum())
         if new:
-            how = "the weights all share count for them" if self.weight[-1].any() else "what they say does not count"
-            notes.append(f"{len(new):,} annotators not met in training: {how}")
+            how = "the weights that all share count for them" if self.weight[-1].any() else "what they say does not count"
+            notes.append(f"{new:,} annotators not met often enough in training: {how}")
         columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": self._use(code)}
         columns |= {name: self.weight[code, column] for column, name in enumerate(self.method.columns)}
         return wrap(self.name, judgments, score, annotators=columns, notes=notes)
@@ -205,7 +209,8 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Itera
     cells = method.cells(judgments)
     own = rows_of_annotators(method.weights, cells, known, words)
     rng = np.random.default_rng(method.seed)
-    scale = np.sqrt(np.mean(cells.value**2)) or 1.0
+    learned_from = np.isin(cells.entry, np.concatenate(known.tasks))
+    scale = float(np.sqrt(np.mean(cells.value[learned_from] ** 2))) if learned_from.any() else 1.0
     shape = int(own.max(initial=-1)) + 1, cells.value.shape[1]
     walks = [_AdaGrad(*shape, shared=method.weights != "own") for _ in range(WALKS)]
     batches = _Batches(cells, own, scale, known, target(method.measure), words.n_entries)

@@ -46,7 +46,8 @@ def how_sure(
 
     The priors are those that were given. An annotator's own interval takes nothing from the crowd, unless told to by a prior.
     """
-    middle, common, notes = mode, None, ()
+    middle, common = mode, None
+    notes: tuple[str, ...] = ()
     if "quality" in model.free and len(model.votes):
         posterior = posterior_means(model, mode, prior, quality_prior)
         middle, common = posterior or (mode, None)

@@ -2,5 +2,6 @@
 
 from crowdrank.report.curves import grade_curves as grade_curves
 from crowdrank.report.curves import narrowing as narrowing
+from crowdrank.report.weights import annotator_weights as annotator_weights
 
-__all__ = ["grade_curves", "narrowing"]
+__all__ = ["annotator_weights", "grade_curves", "narrowing"]
