@@ -90,14 +90,21 @@ def main() -> None:
         " Standard errors over the seeds are in brackets, in thousandths.\n",
     ]
     for method in given.methods:
-        lines = [f"## {method}\n", "| quality | items / annotators / votes | ties | scores | ranks | quality |", "|---|---|---|---|---|---|"]
+        lines = [
+            f"## {method}\n",
+            "| quality | items / annotators / votes | ties | scores | ranks | quality |",
+            "|---|---|---|---|---|---|",
+        ]
         print("\n".join(lines), flush=True)
         for quality in CASES[method]:
             for size in SIZES:
                 for ties in TIES:
                     found = covered(method, size, quality, ties, given.seeds)
                     crowd = "1" if quality == PERFECT else f"Beta({quality[0]:g}, {quality[1]:g})"
-                    figures = (f"{found[name][0]:.3f} ({found[name][1] * 1000:.0f})" if name in found else "" for name in ("scores", "ranks", "quality"))
+                    figures = (
+                        f"{found[name][0]:.3f} ({found[name][1] * 1000:.0f})" if name in found else ""
+                        for name in ("scores", "ranks", "quality")
+                    )
                     shape = " / ".join(f"{number:,}" for number in size)
                     lines.append(f"| {crowd} | {shape} | {'yes' if ties else 'no'} | {' | '.join(figures)} |")
                     print(lines[-1], flush=True)
