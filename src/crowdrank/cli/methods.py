@@ -33,11 +33,9 @@ def methods(
     elif name:
         _show_one(ALL[name])
     else:
-        columns = {key: [row[key] for row in table.values()] for key in ("takes", "what it is")}
-        screen.show_table("methods", {"method": list(table), **columns}, longest=None)
-        screen.say(
-            f"\n{', '.join(SUPERVISED)} learn from gold first: `crowdrank rank FILES --method NAME --train FILE --train-gold FILE`."
-        )
+        takes = [row["takes"] + (", and gold to learn from" if key in SUPERVISED else "") for key, row in table.items()]
+        columns = {"method": list(table), "takes": takes, "what it is": [row["what it is"] for row in table.values()]}
+        screen.show_table("methods", columns, longest=None)
         screen.say("`crowdrank methods NAME` shows one in full, with its settings.")
 
 
