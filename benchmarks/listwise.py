@@ -1,7 +1,7 @@
 """crowdrank beside what people use for rankings: `python benchmarks/listwise.py`. Writes docs/benchmarks-listwise.md.
 
 Every run is a process of its own on the same simulated lists. Each tool is given the lists in the form it likes best, which is not timed.
-Warm is the second call; cold is the import and the first call with no compiled code at hand. Fusion: each run ranks 100 of 150 documents
+Warm is the second call; cold is the import and the first call with no compiled code at hand. Fusion: each run ranks the same 100 documents
 by a noisy relevance; measured by how many of the ten best are among the first ten. Kemeny: tasks of so many items, seven lists each;
 measured by the total distance to the lists. Plackett-Luce: without prior; measured by the root mean square error of the scores.
 """
@@ -32,7 +32,7 @@ Tool = tuple[str, Callable[[Any], Fit], Callable[[Any, Any], float]]  # module t
 # The lists.
 
 
-def runs(queries: int = 1000, pool: int = 150, depth: int = 100, systems: int = 10) -> np.ndarray:
+def runs(queries: int = 1000, pool: int = 100, depth: int = 100, systems: int = 10) -> np.ndarray:
     """The documents of each run, best first, as systems × queries × depth; document 0 is the most relevant, then 1, …"""
     rng = np.random.default_rng(0)
     seen = -np.arange(pool) / 10 + rng.normal(0, 5, (systems, queries, pool))

@@ -58,7 +58,8 @@ def _in_tables(judgments: Judgments) -> Contests:
     table = np.zeros(int((sizes**2).sum()), dtype=np.int32)
     _count_pairs(pairs.left, pairs.right, pairs.outcome, row, place, table)
     in_task = words.task_starts[lists.list_task], words.task_starts[lists.list_task + 1]
-    _count_lists(lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table)
+    by_task = np.argsort(lists.list_task, kind="stable")  # so that the table of one task stays in the cache
+    _count_lists(by_task, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table)
     first = words.task_starts[words.entry_task]
     number = _rows(row, place, size, table)
     starts = np.r_[0, np.cumsum(number)]
@@ -92,9 +93,9 @@ def _count_pairs(left, right, outcome, row, place, table):
 
 
 @nb.njit(cache=True, nogil=True)
-def _count_lists(starts, entry, position, unlisted_below, task_start, task_end, row, place, table):
+def _count_lists(order, starts, entry, position, unlisted_below, task_start, task_end, row, place, table):
     listed = np.full(len(row), -1)
-    for number in range(len(starts) - 1):
+    for number in order:
         for a in range(starts[number], starts[number + 1]):
             i = entry[a]
             listed[i] = number
@@ -106,9 +107,9 @@ def _count_lists(starts, entry, position, unlisted_below, task_start, task_end, 
                     if not above:
                         table[row[j] + place[i]] += 1
         if unlisted_below[number]:
-            for j in range(task_start[number], task_end[number]):
-                if listed[j] != number:
-                    for a in range(starts[number], starts[number + 1]):
+            for a in range(starts[number], starts[number + 1]):
+                for j in range(task_start[number], task_end[number]):
+                    if listed[j] != number:
                         table[row[entry[a]] + place[j]] += 2
 
 
