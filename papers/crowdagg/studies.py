@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import crowdrank as cr
@@ -32,21 +33,23 @@ def mirex() -> Data:
     # Groups of equally similar pieces, the best first, as the five grades of the paper.
     grade = (5 - pl.col("rank")).clip(0).alias("grade")
     gold = table("mirex2005_music/gold.csv.gz").select("task", "item", grade)
+    votes, gold = blind(votes, gold)
     return Data(cr.judgments(votes), cr.gold(gold), GRADED)
 
 
-def trec(topics: int | None = None) -> Data:
+def trec(every: int = 1) -> Data:
     """Grades over 100 topics; broken links (-2) left out. Gold is known of one document in six: the others are left out of the lists."""
     grades, gold = (table(f"trec_rf10/{name}.csv.gz", task=pl.String).filter(pl.col("grade") >= 0) for name in ("grades", "gold"))
-    if topics is not None:
-        kept = grades["task"].unique().sort()[:topics].implode()
+    if every > 1:
+        kept = grades["task"].unique().sort()[::every].implode()
         grades, gold = grades.filter(pl.col("task").is_in(kept)), gold.filter(pl.col("task").is_in(kept))
+    grades, gold = blind(grades, gold)
     return Data(cr.judgments(grades), cr.gold(gold), GRADED, {"unjudged": "ignore", "skip_empty": True})
 
 
 def readability() -> Data:
     """Pairs over one task."""
-    votes, gold = table("readability_crowdbt/pairwise.csv.gz"), table("readability_crowdbt/gold.csv.gz")
+    votes, gold = blind(table("readability_crowdbt/pairwise.csv.gz"), table("readability_crowdbt/gold.csv.gz"))
     return Data(cr.judgments(votes), cr.gold(gold), (*ORDERED, "ndcg@10"))
 
 
@@ -63,6 +66,15 @@ def wmt() -> Data:
     expert = cr.fit("borda", cr.judgments(lists.filter(~crowd))).ranking.select("task", "item", "score")
     both = pl.col("task").is_in(expert["task"].unique().implode())
     return Data(cr.judgments(lists.filter(crowd & both)), cr.gold(expert), ORDERED)
+
+
+def blind(judgments: pl.DataFrame, gold: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Items by other names. Ties go by name, and names tell: TREC's documents by name alone reach a MAP of .663, renamed .597."""
+    columns = [name for name in ("item", "left", "right", "winner") if name in judgments.columns]
+    names = sorted({name for column in columns for name in judgments[column]} | set(gold["item"]))
+    number = np.random.default_rng(0).permutation(len(names))
+    new = {name: name if name == "tie" else f"i{at:06}" for name, at in zip(names, number, strict=True)}
+    return judgments.with_columns(pl.col(*columns).replace_strict(new)), gold.with_columns(pl.col("item").replace_strict(new))
 
 
 def table(name: str, **dtypes: Any) -> pl.DataFrame:

@@ -57,16 +57,18 @@ def in_pairs(pairs: PairBallots, discount: PowerSum, trust: Floats, others: Floa
 def _at_nodes(discount: PowerSum, most: int):
     """A contest contributes the factor `half + lead × gap` at each node. And room to work in, for so many contests."""
     half = (1 + discount.node) / 2
-    return half, 1 - discount.node, np.log(half), discount.weight, np.empty_like(half), np.empty_like(half), np.empty(most)
+    room = (np.empty_like(half), np.empty_like(half), np.empty_like(half), np.empty(most))
+    return half, 1 - discount.node, np.log(half), discount.weight, *room
 
 
 @nb.njit(cache=True, nogil=True)
 def _expect_levels(contests, leads, log_factor, at_nodes, out):
     (starts, won, size, undecided), (slope, step) = contests, leads
-    half, gap, log_half, weight, state, factor, single = at_nodes
+    half, gap, log_half, weight, base, state, factor, single = at_nodes
     for number in range(len(starts) - 1):
+        _begin(base, log_half, undecided[number], log_factor[number])
         for level in range(starts[number], starts[number + 1]):
-            _begin(state, log_half, undecided[number], log_factor[number])
+            _copy(base, state)
             singles = 0
             for other in range(starts[number], starts[number + 1]):
                 difference = won[level] - won[other]
@@ -84,9 +86,12 @@ def _expect_levels(contests, leads, log_factor, at_nodes, out):
 @nb.njit(cache=True, nogil=True)
 def _expect_rows(contests, trust, log_factor, at_nodes, out):
     starts, lead, undecided = contests
-    half, gap, log_half, weight, state, _, single = at_nodes
+    half, gap, log_half, weight, base, state, _, single = at_nodes
     for row in range(len(starts) - 1):
-        _begin(state, log_half, undecided[row], log_factor[row])
+        # Rows alike are often neighbours, and exponentials dear.
+        if row == 0 or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
+            _begin(base, log_half, undecided[row], log_factor[row])
+        _copy(base, state)
         for contest in range(starts[row], starts[row + 1]):
             single[contest - starts[row]] = trust[row] * lead[contest]
         _meet(state, half, gap, single, starts[row + 1] - starts[row])
@@ -97,6 +102,12 @@ def _expect_rows(contests, trust, log_factor, at_nodes, out):
 def _begin(state, log_half, undecided, log_factor):
     for q in range(len(state)):
         state[q] = np.exp(undecided * log_half[q] + log_factor)
+
+
+@nb.njit(cache=True, nogil=True)
+def _copy(source, target):
+    for q in range(len(source)):
+        target[q] = source[q]
 
 
 # Products taken in another order than written, several contests at a time: twice as fast.
