@@ -44,8 +44,8 @@ def publish(here: Path, tables: Mapping[int, Callable[[], Iterator[Cell]]], desc
         kept = (
             ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
         )
-    cr.write(kept, results)
-    (here / "README.md").write_text(readme)
+        cr.write(kept, results)  # table by table: a long run that is stopped has lost nothing
+        (here / "README.md").write_text(readme)
 
 
 def summary(number: int, cells: Iterator[Cell]) -> pl.DataFrame:
