@@ -97,8 +97,8 @@ def informative(people: pl.DataFrame) -> alt.VConcatChart:
     base = alt.Chart(alt.InlineData(values=people.select("informativeness", "judgments").to_dicts())).mark_bar()
     nats = alt.X("informativeness:Q", bin=alt.Bin(maxbins=30), title="informativeness in nats")
     return alt.vconcat(
-        base.encode(x=nats, y=alt.Y("count()", title="annotators")),
-        base.encode(x=nats, y=alt.Y("sum(judgments)", title="grades")),
+        base.encode(x=nats, y=alt.Y("count():Q", title="annotators")),
+        base.encode(x=nats, y=alt.Y("sum(judgments):Q", title="grades")),
     )
 
 
