@@ -66,7 +66,7 @@ class Boosted:
         known, words = lesson(judgments, gold, () if validation is None else validation, self.seed), judgments.vocabulary
         cells = cells_of(judgments, self.potential)
         own = rows_of_annotators("mixed", cells, known, words, most=MOST_ANNOTATORS)
-        features = _features(cells, own, words)
+        features = _features(cells, own, int(own.max(initial=-1)) + 1, words)
         rows = np.concatenate(known.tasks)
         grade = np.minimum(np.unique(known.grade[rows], return_inverse=True)[1], MOST_GRADES)
         data = lightgbm.Dataset(features[rows], grade, group=[len(entries) for entries in known.tasks], free_raw_data=False)
@@ -107,7 +107,7 @@ class BoostedAggregator:
         words = judgments.vocabulary
         own = recode(words.annotators, self.annotators)
         cells = cells_of(judgments, self.method.potential)
-        features = _features(cells, own, words, len(self.annotators))
+        features = _features(cells, own, len(self.annotators), words)
         score = np.full(words.n_entries, np.nan)
         judged = np.unique(cells.entry)
         if len(judged):
@@ -137,15 +137,14 @@ class BoostedAggregator:
         return cls(Boosted(**state["settings"]), ids(state["annotators"]), models)
 
 
-def _features(cells: Cells, own: NDArray[np.int64], words: Vocabulary, n_own: int | None = None) -> Floats:
+def _features(cells: Cells, own: NDArray[np.int64], n_own: int, words: Vocabulary) -> Floats:
     """One row per entry: the cells of every known annotator, their sums over all; and all of it again, measured within the task."""
-    n_own, n_values = int(own.max(initial=-1)) + 1 if n_own is None else n_own, cells.value.shape[1]
-    dense = np.zeros((words.n_entries, n_own + 1, n_values))
+    dense = np.zeros((words.n_entries, n_own + 1, cells.value.shape[1]))
     row = own[cells.annotator]
     known = row >= 0
     dense[cells.entry[known], row[known]] = cells.value[known]
     dense[:, -1] = np.stack([sum_by(cells.entry, column, words.n_entries) for column in cells.value.T], axis=1)
-    plain = dense.reshape(words.n_entries, -1)
+    plain = dense.reshape(words.n_entries, (n_own + 1) * cells.value.shape[1])
     return np.hstack([plain, standardised(plain, words)])
 
 

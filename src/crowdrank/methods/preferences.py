@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,13 +77,20 @@ def list_preferences(lists: Rankings, words: Vocabulary, potential: str) -> tupl
     rank = ranks_of(lists)
     last = rank[end - 1] + lists.unlisted_below[lists.row_list]  # unlisted items share the place after the last
     height, top = (np.log(rank), np.log(last)) if potential == "log" else (rank, last)
-    running = np.r_[0.0, np.cumsum(height)]
-    below = running[end] - running[np.arange(len(rank)) + 1] - (end - 1 - np.arange(len(rank))) * height
-    below += unlisted * (top - height)
-    above = (np.arange(len(rank)) - first) * height - (running[:-1] - running[first])
-    # A list whose largest rank is 1 has no two different ranks. Differences below rounding are none.
-    scale = np.where(top > 0, top, 1.0)
-    return np.maximum(below, 0.0) / scale, np.maximum(above, 0.0) / scale
+    below, above = np.zeros(len(rank)), np.zeros(len(rank))
+    _sums_of_gaps(starts, height, below, above)
+    scale = np.where(top > 0, top, 1.0)  # a list whose largest rank is 1 has no two different ranks
+    return (below + unlisted * (top - height)) / scale, above / scale
+
+
+@nb.njit(cache=True, nogil=True)
+def _sums_of_gaps(starts, height, below, above):
+    """How far each row stands before the rows below it in its list, summed, and behind those above; heights ascend within lists."""
+    for number in range(len(starts) - 1):
+        for row in range(starts[number] + 1, starts[number + 1]):
+            above[row] = above[row - 1] + (row - starts[number]) * (height[row] - height[row - 1])
+        for row in range(starts[number + 1] - 2, starts[number] - 1, -1):
+            below[row] = below[row + 1] + (starts[number + 1] - 1 - row) * (height[row + 1] - height[row])
 
 
 def ranks_of(lists: Rankings) -> Floats:
