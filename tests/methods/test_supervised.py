@@ -92,7 +92,7 @@ def test_new_annotators_at_test_time(trained):
 
 
 def test_new_annotators_alone_are_ranked_with(trained):
-    new, gold = lists(20, {"new": 0.5, "newer": 0.5}, seed=4, prefix="t")
+    new, _ = lists(20, {"new": 0.5, "newer": 0.5}, seed=4, prefix="t")
     found = trained.fit(cr.judgments(new))
     assert found.ranking["rank"].null_count() == 0
 
