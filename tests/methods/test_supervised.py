@@ -182,7 +182,7 @@ def test_settings_are_checked(method):
 def test_methods_that_do_not_learn_cannot_be_trained():
     with pytest.raises(cr.SettingError, match="borda is not trained"):
         cr.train("borda", cr.judgments(TRAIN), cr.gold(TRAIN_GOLD))
-    with pytest.raises(cr.SettingError, match="no method 'crff'.*'crf'"):
+    with pytest.raises(cr.SettingError, match=r"no method 'crff'.*'crf'"):
         cr.train("crff", cr.judgments(TRAIN), cr.gold(TRAIN_GOLD))
 
 
