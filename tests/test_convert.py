@@ -7,7 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdrank as cr
-from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, as_pairs, as_rankings, grade_levels, unshown_order, votes
+from crowdrank.convert import (
+    TIED,
+    WON_LEFT,
+    WON_RIGHT,
+    as_lists,
+    as_pairs,
+    as_rankings,
+    grade_levels,
+    links,
+    unshown_order,
+    votes,
+)
+from crowdrank.numerics.graph import components
 from crowdrank.study import LEFT, RIGHT, JudgmentError, Pairs, Vocabulary, ids
 
 COLUMNS = "annotator", "winner", "loser", "kind", "weight"
@@ -282,3 +294,29 @@ def test_thousands_of_grades_are_taken_together(build):
 
 def test_no_grades_have_one_level(build):
     assert len(grade_levels(build.judgments().grades)) == 1
+
+
+def test_an_item_graded_several_times_stands_once_in_its_list(build):
+    grades = [("t", "k", "a", 0.1)] * 3 + [("t", "k", "b", 0.1), ("t", "k", "c", 3), ("t", "k", "c", 0), ("t", "l", "a", 1)]
+    lists = as_lists(build.judgments(grades=grades))
+    assert lists.entry.tolist() == [2, 0, 1, 0]
+    assert lists.position.tolist() == [-1.5, -0.1, -0.1, -1.0]
+    assert lists.row_list.tolist() == [0, 0, 0, 1]
+
+
+def test_links_join_what_pairs_of_all_kinds_join(build):
+    """The few pairs of neighbours make the same components as all pairs do."""
+    study = build.judgments(
+        pairs=[("t", "k", "a", "b", "a")],
+        lists=[
+            ("t", "k", [["b"], ["c", "d"]], False),
+            ("u", "k", [["a"]], True),
+            ("v", "k", [["a"]], False),
+            ("v", "l", [["b"]], False),
+        ],
+        grades=[("w", "k", "a", 1), ("w", "k", "b", 1), ("w", "l", "c", 1)],
+        entries=[("u", "b"), ("u", "c")],
+    )
+    few, whole = links(study), as_pairs(study)
+    n = study.vocabulary.n_entries
+    assert components(n, few.left, few.right).tolist() == components(n, whole.left, whole.right).tolist()

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_lists
-from crowdrank.methods.kemeny import by_task, count_preferences, exact_weights, refuse_large_tasks, taking_part
+from crowdrank.methods.kemeny import by_task, preferences, preferring, refuse_large_tasks, taking_part
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
@@ -64,9 +64,7 @@ class CPS:
             found = _learn(lists, words, gold, self.prior, self.tol)
             theta, fit = found.x, found.fit
         score = np.full(words.n_entries, np.nan)
-        task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
-        rows = lists.list_starts, lists.entry, lists.position, lists.unlisted_below, exact_weights(theta)[lists.list_annotator]
-        _choose(task_lists, *rows, words.task_starts, taking_part(lists, words), score)
+        _choose(preferring(lists, words, theta), words.task_starts, taking_part(lists, words), score)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         if gold is not None:
             columns |= {"theta": theta}
@@ -74,33 +72,33 @@ class CPS:
 
 
 @nb.njit(cache=True, nogil=True)
-def _choose(task_lists, starts, entry, position, below, weight, task_starts, takes_part, score):
+def _choose(rows, task_starts, takes_part, score):
     """Score the entries of every task by how many stand below them."""
     for task in range(len(task_starts) - 1):
         first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
-        against = np.zeros((size, size))
-        for number in range(task_lists[task], task_lists[task + 1]):
-            rows = slice(starts[number], starts[number + 1])
-            count_preferences(entry[rows], position[rows], below[number], weight[number], first, against)
-        cost = np.zeros(size)
+        against, votes = preferences(rows, task, task_starts)
+        cost, left, chosen = -votes, np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
+        count = 0
         for i in range(size):
-            for j in range(size):
-                cost[j] += against[i, j] - against[j, i]
-        votes = -cost
-        left = takes_part[first : first + size].copy()
-        count = int(left.sum())
+            left[i] = takes_part[first + i]
+            count += left[i]
         while count:
             best = -1
             for i in range(size):
                 if left[i] and (best < 0 or cost[i] < cost[best] or (cost[i] == cost[best] and votes[i] > votes[best])):
                     best = i
-            chosen = np.flatnonzero(left & (cost == cost[best]) & (votes == votes[best]))
-            count -= len(chosen)
-            for taken in chosen:
-                left[taken] = False
-                score[first + taken] = count
+            # Those that cost and won as much are taken together; what one of them costs the others is changed only then.
+            taken, same_cost, same_votes = count, cost[best], votes[best]
+            for i in range(size):
+                if left[i] and cost[i] == same_cost and votes[i] == same_votes:
+                    left[i] = False
+                    chosen[count - taken] = i
+                    taken -= 1
+            for number in range(count - taken):
+                score[first + chosen[number]] = taken
                 for j in range(size):
-                    cost[j] -= against[taken, j] - against[j, taken]
+                    cost[j] -= against[chosen[number], j] - against[j, chosen[number]]
+            count = taken
 
 
 def _learn(lists: Rankings, words: Vocabulary, gold: Gold, prior: float, tol: float) -> Minimum:
@@ -163,33 +161,34 @@ def _count_before(begin, stage_task, entry_of, task_lists, annotator, starts, en
         for row in range(first, end):
             row_of[entry_of[row]] = row
         for number in range(task_lists[stage_task[stage]], task_lists[stage_task[stage] + 1]):
-            rows = slice(starts[number], starts[number + 1])
-            _count_in_list(entry[rows], position[rows], below[number], row_of, first, end, before[:, annotator[number]])
+            rows = (starts[number], starts[number + 1])
+            _count_in_list(rows, entry, position, below[number], row_of, first, end, annotator[number], before)
         for row in range(first, end):
             row_of[entry_of[row]] = -1
 
 
 @nb.njit(cache=True, nogil=True)
-def _count_in_list(entry, position, below, row_of, first, end, before):
+def _count_in_list(rows, entry, position, below, row_of, first, end, annotator, before):
     """Half of: items of the stage put before each row's, less items put behind it. The other half is the same for all."""
-    listed, passed, group = 0, 0, 0
-    for e in entry:
-        listed += row_of[e] >= 0
+    listed, passed, group = 0, 0, rows[0]
+    for at in range(rows[0], rows[1]):
+        listed += row_of[entry[at]] >= 0
     unlisted = end - first - listed if below else 0
-    while group < len(entry):
+    while group < rows[1]:
         after, tied = group, 0
-        while after < len(entry) and position[after] == position[group]:
+        while after < rows[1] and position[after] == position[group]:
             tied += row_of[entry[after]] >= 0
             after += 1
-        for e in entry[group:after]:
-            if row_of[e] >= 0:
+        for at in range(group, after):
+            row = row_of[entry[at]]
+            if row >= 0:
                 # The last term is taken away from the unlisted's, which all rows get below.
-                before[row_of[e]] += (2 * passed + tied - listed - unlisted) / 2 - (listed / 2 if below else 0.0)
+                before[row, annotator] += (2 * passed + tied - listed - unlisted) / 2 - (listed / 2 if below else 0.0)
         passed += tied
         group = after
     if below:
         for row in range(first, end):
-            before[row] += listed / 2
+            before[row, annotator] += listed / 2
 
 
 class StageModel:

@@ -10,6 +10,8 @@ Weights are multiples of a power of two (`exact_weights`): their sums are exact 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
 
 MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
 STEP = 2.0**-20  # of weights
+SHAKES = 1009  # random numbers for the local search, a prime: no round has the same as another
 ROUNDS = 20  # of shaking a large part's order and searching again
 
 
@@ -67,90 +70,119 @@ def exact_weights(weight: Floats) -> Floats:
     return np.asarray(np.rint(weight / largest / STEP) * STEP)
 
 
-@nb.njit(cache=True, nogil=True)
-def order_tasks(task_lists, starts, entry, position, below, weight, task_starts, takes_part, exact, shakes, score):
-    """Score the entries of every task by how many stand below them; the number of parts too large to be ordered exactly.
+def kemeny(lists: Rankings, words: Vocabulary, weight: Floats, exact: int, seed: int) -> tuple[Floats, int]:
+    """Entries by how many stand below them in the best order of their task, and how many parts were too large to be ordered exactly.
 
-    Lists of task t are `task_lists[t] : task_lists[t + 1]`; `below[l]`: does list l put the task's other items below its own?
-    `shakes` are random numbers from 0 to 1.
+    `lists` are in the order of their tasks, `weight` is each annotator's.
     """
-    searched = 0
+    rows = preferring(lists, words, weight)
+    line, begins = np.full(words.n_entries, -1), np.zeros(words.n_entries + 1, dtype=bool)
+    line_up_tasks(rows, words.task_starts, taking_part(lists, words), line, begins)
+    starts = np.flatnonzero(begins)
+    shakes, searched = np.random.default_rng(seed).random(SHAKES), 0
+    in_line = np.bincount(words.entry_task[line >= 0], minlength=len(words.tasks))
+    first, task = words.task_starts[:-1][words.entry_task], words.entry_task
+    below = in_line[task] - (np.arange(words.n_entries) - first) - 1  # of each place in line
+    score = np.full(words.n_entries, np.nan)
+    placed = np.flatnonzero(line >= 0)
+    score[first[placed] + line[placed]] = below[placed]
+    # Parts of one item, which are most, are in order. The others are brought into it one by one.
+    ends = np.minimum(np.r_[starts[1:], words.n_entries], (first + in_line[task])[starts])
+    for begin, end in zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True):
+        against, votes = preferences(rows, int(task[begin]), words.task_starts)
+        order = line[begin:end]
+        if end - begin <= exact:
+            _solve(order, against, votes)
+        else:
+            searched += 1
+            _search(order, against, votes, rows, int(task[begin]), int(first[begin]), shakes)
+        _score(order, against, votes, int(below[end - 1]), score[first[begin] :])
+    return score, searched
+
+
+def preferring(lists: Rankings, words: Vocabulary, weight: Floats) -> tuple[Any, ...]:
+    """The lists as the kernels take them: lists of task t are `task_lists[t] : task_lists[t + 1]`."""
+    task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
+    counts = exact_weights(weight)[lists.list_annotator]
+    return task_lists, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, counts
+
+
+# The kernels copy in loops and are called one by one: slices and deep calls take seconds to compile, and few studies need them all.
+
+
+@nb.njit(cache=True, nogil=True)
+def line_up_tasks(rows, task_starts, takes_part, line, begins):
+    """The items of each task by contests won, then votes, as their numbers in the task; and where each part begins."""
     for task in range(len(task_starts) - 1):
-        first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
-        against = np.zeros((size, size))
-        for number in range(task_lists[task], task_lists[task + 1]):
-            rows = slice(starts[number], starts[number + 1])
-            count_preferences(entry[rows], position[rows], below[number], weight[number], first, against)
-        votes = np.zeros(size)
-        for i in range(size):
-            for j in range(size):
-                votes[i] += against[i, j] - against[j, i]
-        order, ends = _parts(against, votes, takes_part[first : first + size])
+        first = task_starts[task]
+        against, votes = preferences(rows, task, task_starts)
+        order = _line_up(against, votes, takes_part, first)
         begin = 0
-        for end in ends:
-            if end - begin > exact:
-                searched += 1
-                lists = slice(task_lists[task], task_lists[task + 1] + 1)
-                order[begin:end] = _searched(order[begin:end], against, votes, starts[lists], entry, first, shakes)
-            elif end - begin > 1:
-                order[begin:end] = _best(order[begin:end], against, votes)
-            begin = end
-        _score(order, against, votes, first, score)
-    return searched
+        for end in range(1, len(order) + 1):
+            line[first + end - 1] = order[end - 1]
+            if _beats_the_rest(order, begin, end, against):
+                begins[first + begin] = True
+                begin = end
 
 
 @nb.njit(cache=True, nogil=True)
-def count_preferences(entry, position, below, weight, first, against):
-    """One list's preferences. Ties have none."""
-    for a in range(len(entry)):
-        for b in range(a + 1, len(entry)):
-            if position[a] < position[b]:
-                against[entry[a] - first, entry[b] - first] += weight
-    if below:
-        listed = np.zeros(len(against), dtype=np.bool_)
-        for e in entry:
-            listed[e - first] = True
+def preferences(rows, task, task_starts):
+    """`against` of a task, and its items' votes: what they win less what they lose. Ties have no preference."""
+    task_lists, starts, entry, position, below, weight = rows
+    first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
+    against, votes, listed = np.zeros((size, size)), np.zeros(size), np.full(size, -1)
+    for number in range(task_lists[task], task_lists[task + 1]):
+        for a in range(starts[number], starts[number + 1]):
+            i = entry[a] - first
+            listed[i] = number
+            for b in range(a + 1, starts[number + 1]):
+                if position[a] < position[b]:
+                    against[i, entry[b] - first] += weight[number]
+        if below[number]:
+            _put_below(starts[number], starts[number + 1], entry, first, listed, number, weight[number], against)
+    for i in range(size):
+        for j in range(size):
+            votes[i] += against[i, j] - against[j, i]
+    return against, votes
+
+
+@nb.njit(cache=True, nogil=True)
+def _put_below(start, end, entry, first, listed, number, weight, against):
+    """What a list does not have stands below what it has."""
+    for a in range(start, end):
         for j in range(len(against)):
-            if not listed[j]:
-                for e in entry:
-                    against[e - first, j] += weight
+            if listed[j] != number:
+                against[entry[a] - first, j] += weight
 
 
 @nb.njit(cache=True, nogil=True)
-def _parts(against, votes, takes_part):
-    """The items by contests won, then votes; and where each part ends that beats all behind it, and cannot be cut further."""
-    members = np.flatnonzero(takes_part)
-    n = len(members)
-    won = np.zeros(len(against))
-    for i in members:
-        for j in members:
+def _line_up(against, votes, takes_part, first):
+    """Whoever beats all others stands before them."""
+    size, count = len(votes), 0
+    won, order = np.zeros(size), np.empty(size, dtype=np.int64)
+    for i in range(size):
+        if takes_part[first + i]:
+            order[count] = i
+            count += 1
+        for j in range(size):
             if against[i, j] > against[j, i]:
                 won[i] += 1
-    order = _sorted(members, won, votes)
-    ends = np.zeros(n, dtype=np.int64)
-    count, within, total = 0, 0, 0
-    for k in range(n):
-        total += won[order[k]]
-        for a in range(k):
-            if against[order[a], order[k]] != against[order[k], order[a]]:
-                within += 1
-        if total - within == (k + 1) * (n - k - 1):
-            ends[count] = k + 1
-            count += 1
-    return order, ends[:count]
+    line = np.empty(count, dtype=np.int64)
+    for k in range(count):
+        line[k] = order[k]
+    _sort(line, won, votes)
+    return line
 
 
 @nb.njit(cache=True, nogil=True)
-def _sorted(members, first_key, second_key):
-    """Highest keys first; equal ones by their number."""
-    order = members.copy()
+def _sort(order, first_key, second_key):
+    """Highest keys first; equal ones stay as they are."""
     for k in range(1, len(order)):
         at, item = k, order[k]
         while at > 0 and _precedes(item, order[at - 1], first_key, second_key):
             order[at] = order[at - 1]
             at -= 1
         order[at] = item
-    return order
 
 
 @nb.njit(cache=True, nogil=True)
@@ -161,18 +193,23 @@ def _precedes(i, j, first_key, second_key):
 
 
 @nb.njit(cache=True, nogil=True)
-def _best(items, against, votes):
-    """The best order of a few items: of every subset the least cost if it comes first, and which of it comes last."""
-    n = len(items)
+def _beats_the_rest(order, begin, end, against):
+    """Does everybody of a part beat everybody behind it?"""
+    for a in range(end - 1, begin - 1, -1):
+        for b in range(end, len(order)):
+            if against[order[a], order[b]] <= against[order[b], order[a]]:
+                return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def _solve(order, against, votes):
+    """Bring a few items into their best order: of every subset the least cost if it comes first, and which of it comes last."""
+    n = len(order)
     half = n // 2
-    low, high = np.zeros((n, 1 << half)), np.zeros((n, 1 << (n - half)))  # the cost of i behind a subset, by its two halves
-    for i in range(n):
-        for j in range(n):
-            table, bit = (low, j) if j < half else (high, j - half)
-            for subset in range(1 << bit):
-                table[i, subset | 1 << bit] = table[i, subset] + against[items[i], items[j]]
+    low, high = _costs_behind(order, 0, half, against), _costs_behind(order, half, n, against)
     cost, agree = np.full(1 << n, np.inf), np.zeros(1 << n)
-    last = np.zeros(1 << n, dtype=np.int8)
+    last = np.zeros(1 << n, dtype=np.int64)
     cost[0] = 0.0
     for subset in range(1, 1 << n):
         size = 0
@@ -182,49 +219,65 @@ def _best(items, against, votes):
             if subset >> i & 1:
                 before = subset ^ 1 << i
                 total = cost[before] + low[i, before & (1 << half) - 1] + high[i, before >> half]
-                votes_behind = agree[before] + (size - 1) * votes[items[i]]  # many votes far behind: a bad sign
+                votes_behind = agree[before] + (size - 1) * votes[order[i]]  # many votes far behind: a bad sign
                 if total < cost[subset] or (total == cost[subset] and votes_behind < agree[subset]):
                     cost[subset], agree[subset], last[subset] = total, votes_behind, i
-    order, subset = np.empty_like(items), (1 << n) - 1
+    items, subset = order.copy(), (1 << n) - 1
     for place in range(n - 1, -1, -1):
         i = last[subset]
         order[place] = items[i]
         subset ^= 1 << i
-    return order
 
 
 @nb.njit(cache=True, nogil=True)
-def _searched(items, against, votes, starts, entry, first, shakes):
-    """A good order of many items: from the Borda order and from the best list, then again and again from the best found, shaken."""
-    best = _sorted(items, votes, votes)
-    candidate = _best_list(items, best, against, starts, entry, first)
-    _improve(best, against, votes)
-    _improve(candidate, against, votes)
-    if _cost(candidate, against) < _cost(best, against):
-        best = candidate
+def _costs_behind(order, start, end, against):
+    """What it costs to put each item behind each subset of those from `start` to `end`."""
+    costs = np.zeros((len(order), 1 << (end - start)))
+    for i in range(len(order)):
+        for j in range(end - start):
+            for subset in range(1 << j):
+                costs[i, subset | 1 << j] = costs[i, subset] + against[order[i], order[start + j]]
+    return costs
+
+
+@nb.njit(cache=True, nogil=True)
+def _search(order, against, votes, rows, task, first, shakes):
+    """Bring many items into a good order: from the Borda order and from the best list, then again from the best found, shaken."""
+    n = len(order)
+    candidate = np.empty(n, dtype=np.int64)
+    _sort(order, votes, votes)
+    _find_best_list(order, candidate, against, rows, task, first)
+    least = _improve(order, against, votes)
     drawn = 0
-    for _ in range(ROUNDS):
-        candidate = best.copy()
-        for _ in range(max(2, len(items) // 10)):
+    for _ in range(ROUNDS + 1):
+        cost = _improve(candidate, against, votes)
+        if cost < least:
+            least = cost
+            _copy(candidate, order)
+        _copy(order, candidate)
+        for _ in range(max(2, n // 10)):
             place, to = shakes[drawn % len(shakes)], shakes[(drawn + 1) % len(shakes)]
-            _move(candidate, int(place * len(items)), int(to * len(items)))
+            _move(candidate, int(place * n), int(to * n))
             drawn += 2
-        _improve(candidate, against, votes)
-        if _cost(candidate, against) < _cost(best, against):
-            best = candidate
-    return best
 
 
 @nb.njit(cache=True, nogil=True)
-def _best_list(items, borda, against, starts, entry, first):
-    """The list that is the best order; what it leaves out follows in the Borda order."""
-    wanted = np.zeros(len(against), dtype=np.bool_)
-    for i in items:
-        wanted[i] = True
-    best, least = borda.copy(), np.inf
-    order = np.empty_like(items)
-    for number in range(len(starts) - 1):
-        left, count = wanted.copy(), 0
+def _copy(source, into):
+    for k in range(len(source)):
+        into[k] = source[k]
+
+
+@nb.njit(cache=True, nogil=True)
+def _find_best_list(borda, best, against, rows, task, first):
+    """Write the list that is the best order to `best`; what it leaves out follows in the Borda order."""
+    task_lists, starts, entry, _, _, _ = rows
+    left, order = np.zeros(len(against), dtype=np.bool_), np.empty_like(borda)
+    _copy(borda, best)
+    least = _cost(best, against)
+    for number in range(task_lists[task], task_lists[task + 1]):
+        count = 0
+        for i in borda:
+            left[i] = True
         for row in range(starts[number], starts[number + 1]):
             i = entry[row] - first
             if left[i]:
@@ -234,11 +287,12 @@ def _best_list(items, borda, against, starts, entry, first):
         for i in borda:
             if left[i]:
                 order[count] = i
+                left[i] = False
                 count += 1
         cost = _cost(order, against)
         if cost < least:
-            best[:], least = order, cost
-    return best
+            least = cost
+            _copy(order, best)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -252,7 +306,7 @@ def _cost(order, against):
 
 @nb.njit(cache=True, nogil=True)
 def _improve(order, against, votes):
-    """Move every item to where it costs least, until none wants to move."""
+    """Move every item to where it costs least, until none wants to move; what the order costs then."""
     moved = True
     while moved:
         moved = False
@@ -261,6 +315,7 @@ def _improve(order, against, votes):
             if to != place:
                 _move(order, place, to)
                 moved = True
+    return _cost(order, against)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -290,21 +345,22 @@ def _move(order, place, to):
 
 
 @nb.njit(cache=True, nogil=True)
-def _score(order, against, votes, first, score):
-    """How many items stand below each; neighbours that neither lists nor votes tell apart are tied."""
+def _score(order, against, votes, below, score):
+    """How many items stand below each, `below` of them behind the part; neighbours that nothing tells apart are tied."""
     group, n = 0, len(order)
-    while group < n:
-        after = group + 1
-        while after < n and _alike(order[group:after], order[after], against, votes):
-            after += 1
+    for after in range(1, n + 1):
+        if after < n and _alike(order, group, after, against, votes):
+            continue
         for place in range(group, after):
-            score[first + order[place]] = n - after
+            score[order[place]] = below + n - after
         group = after
 
 
 @nb.njit(cache=True, nogil=True)
-def _alike(members, item, against, votes):
-    same = True
-    for i in members:
+def _alike(order, group, place, against, votes):
+    """Is the item at a place like all of the group before it?"""
+    same, item = True, order[place]
+    for at in range(group, place):
+        i = order[at]
         same = same and against[i, item] == against[item, i] and votes[i] == votes[item]
     return same

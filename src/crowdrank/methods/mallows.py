@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_lists
-from crowdrank.methods.kemeny import by_task, exact_weights, left_out, order_tasks, refuse_large_tasks, taking_part
+from crowdrank.methods.kemeny import by_task, kemeny, left_out, refuse_large_tasks
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
 from crowdrank.numerics.sums import sum_by
@@ -41,7 +41,6 @@ from crowdrank.study import Codes, Floats, Judgments, Kind, Rankings, Vocabulary
 
 LARGEST_SUBSETS = 20  # items whose subsets fit in memory
 MOST_ROUNDS = 50  # of order and dispersions in turn
-SHAKES = 1009  # random numbers for the local search, a prime: no round has the same as another
 CLEAREST = 20.0  # −log φ beyond which nobody is told apart
 
 
@@ -71,13 +70,13 @@ class Mallows:
         words, lists = judgments.vocabulary, by_task(as_lists(judgments))
         refuse_large_tasks(self.name, words)
         weight = annotator_weights(self.weights, words)
-        score, searched = _kemeny(lists, words, weight, self.exact, self.seed)
+        score, searched = kemeny(lists, words, weight, self.exact, self.seed)
         clear = dispersions(lists, words, score, self.prior)
         steps, converged = 0, True
         if self.extended:
             converged = False
             while not converged and steps < MOST_ROUNDS:
-                before, (score, searched) = score, _kemeny(lists, words, weight * clear, self.exact, self.seed)
+                before, (score, searched) = score, kemeny(lists, words, weight * clear, self.exact, self.seed)
                 clear, steps = dispersions(lists, words, score, self.prior), steps + 1
                 converged = np.array_equal(score, before, equal_nan=True)
         if searched:
@@ -89,15 +88,6 @@ class Mallows:
         total = float((far * (weight * clear if self.extended else weight)).sum()) if len(words.annotators) else 0.0
         columns = annotator_columns(judgments, *agreement(judgments, score)) | {"dispersion": _dispersion(lists, words, clear)}
         return wrap(self.name, judgments, score, fit=Fit(steps, converged, -total), annotators=columns, notes=notes)
-
-
-def _kemeny(lists: Rankings, words: Vocabulary, weight: Floats, exact: int, seed: int) -> tuple[Floats, int]:
-    """The order with the least weighted distance, as scores; and how many groups of items it could not be found for with certainty."""
-    score = np.full(words.n_entries, np.nan)
-    task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
-    rows = lists.list_starts, lists.entry, lists.position, lists.unlisted_below, exact_weights(weight)[lists.list_annotator]
-    shakes = np.random.default_rng(seed).random(SHAKES)
-    return score, order_tasks(task_lists, *rows, words.task_starts, taking_part(lists, words), exact, shakes, score)
 
 
 def distances(lists: Rankings, words: Vocabulary, score: Floats) -> Floats:
