@@ -92,7 +92,7 @@ def test_new_annotators_at_test_time(trained):
 
 
 def test_new_annotators_alone_are_ranked_with(trained):
-    new, gold = lists(20, {"new": 0.5, "newer": 0.5}, seed=4, prefix="t")
+    new, _ = lists(20, {"new": 0.5, "newer": 0.5}, seed=4, prefix="t")
     found = trained.fit(cr.judgments(new))
     assert found.ranking["rank"].null_count() == 0
 
@@ -182,7 +182,7 @@ def test_settings_are_checked(method):
 def test_methods_that_do_not_learn_cannot_be_trained():
     with pytest.raises(cr.SettingError, match="borda is not trained"):
         cr.train("borda", cr.judgments(TRAIN), cr.gold(TRAIN_GOLD))
-    with pytest.raises(cr.SettingError, match="no method 'crff'.*'crf'"):
+    with pytest.raises(cr.SettingError, match=r"no method 'crff'.*'crf'"):
         cr.train("crff", cr.judgments(TRAIN), cr.gold(TRAIN_GOLD))
 
 
