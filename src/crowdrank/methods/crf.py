@@ -7,8 +7,9 @@ An order y of a task's M items has the probability exp(−E(y)) / Z with the ene
 where φ_k(i, j) says how far annotator k prefers i to j: 1 (`binary`), the difference of their ranks over the largest (`difference`), or
 the same with logarithms (`log`). The best order is a sort. The weights make a measure large on average over all orders of six
 sampled items a task, every grade among them. They are each annotator's own, shared by all (which serves annotators never met), or, the
-default, both: what all share, plus what is their own for annotators met often enough. `annotators` then has a column `use` (used,
-ignored, inverted) beside the weights: `missing` is α, negative if being listed speaks for an item; `preferred` and `beaten` are β⁺ and β⁻.
+default, both: what all share, plus what is their own for annotators met often enough. `annotators` then has the columns
+`use` (used, ignored or inverted), `influence` (the deviation of what they add to the scores within a task) and the weights: `missing` is α,
+negative if being listed speaks for an item; `preferred` and `beaten` are β⁺ and β⁻.
 
 Volkovs, Zemel: CRF framework for supervised preference aggregation, CIKM 2013. The paper divides α by M² too; undivided does better.
 

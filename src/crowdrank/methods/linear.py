@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
+from crowdrank.methods.influence import influence
 from crowdrank.methods.lesson import Lesson, lesson, sampled
 from crowdrank.methods.objective import Target, target
 from crowdrank.methods.preferences import Cells
@@ -34,7 +35,6 @@ MET_OFTEN = 10  # tasks with gold in which an annotator must take part to get we
 WALKS = 3  # from the same start, each with samples of its own; their weights are averaged
 STAGES = 3  # after each of as many equal parts of the passes, the weights are tried on the validation tasks
 STILL_RISING = 0.005  # more than this from one quarter of the passes to the next: more passes would help
-NEGLIGIBLE = 0.1  # of the largest weight: below, an annotator counts as ignored
 
 Sample = NDArray[np.int64]
 
@@ -91,34 +91,33 @@ class LinearAggregator:
 
     def scores(self, judgments: Judgments) -> Floats:
         """The weighted sum of every entry, NaN where nobody judged it."""
-        words = judgments.vocabulary
+        cells, weight = self._weighed(judgments)
+        return weighted(cells, weight, judgments.vocabulary.n_entries)
+
+    def _weighed(self, judgments: Judgments) -> tuple[Cells, Floats]:
+        """What is said, and the weights it gets."""
         cells = self.method.cells(judgments)
-        return weighted(cells, self.weight[recode(words.annotators, self.annotators)][cells.annotator], words.n_entries)
+        return cells, self.weight[recode(judgments.vocabulary.annotators, self.annotators)][cells.annotator]
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their weighted sums."""
+        words = judgments.vocabulary
         notes = [*require(self.name, judgments, self.takes), *self._said()]
-        score = self.scores(judgments)
-        code = recode(judgments.vocabulary.annotators, self.annotators)
+        cells, weight = self._weighed(judgments)
+        score = weighted(cells, weight, words.n_entries)
+        code = recode(words.annotators, self.annotators)
         new = int((code < 0).sum())
         if new:
             how = "the weights that all share count for them" if self.weight[-1].any() else "what they say does not count"
             notes.append(f"{new:,} annotators not met often enough in training: {how}")
-        columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": self._use(code)}
+        first = int(self.method.columns[0] == "missing")
+        moved, use = influence(cells, weight, first, words)
+        columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": use, "influence": moved}
         columns |= {name: self.weight[code, column] for column, name in enumerate(self.method.columns)}
         return wrap(self.name, judgments, score, annotators=columns, notes=notes)
 
     def _said(self) -> list[str]:
         return [] if self.training.converged else [f"{self.name} was still improving when training ended: raise max_iter"]
-
-    def _use(self, code: NDArray[np.int64]) -> NDArray[np.object_]:
-        """In a word, what becomes of each annotator's preferences."""
-        missing, preference = missing_and_preference(self.method.columns, self.weight)
-        threshold = NEGLIGIBLE * np.abs(preference).max(initial=0.0)
-        use = np.full(len(self.weight), "ignored", dtype=object)
-        use[(preference > threshold) | (-missing > threshold)] = "used"
-        use[preference < -threshold] = "inverted"
-        return use[code]
 
     def state(self) -> dict[str, Any]:
         """What to save: numbers and texts only."""
@@ -134,13 +133,6 @@ class LinearAggregator:
         """From what was saved."""
         weight = np.array(state["weight"], dtype=np.float64).reshape(len(state["annotators"]) + 1, -1)
         return cls(method(**state["settings"]), ids(state["annotators"]), weight, Fit(**state["training"]))
-
-
-def missing_and_preference(columns: Sequence[str], weight: Floats) -> tuple[Floats, Floats]:
-    """The weight of an entry that is missed (0 where the method has none), and the mean weight of what is said."""
-    if columns[0] == "missing":
-        return weight[:, 0], weight[:, 1:].mean(axis=1)
-    return np.zeros(len(weight)), weight.mean(axis=1)
 
 
 def weighted(cells: Cells, weight: Floats, n_entries: int) -> Floats:

@@ -1,0 +1,44 @@
+"""Influence against its definition, annotator by annotator and task by task."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.methods.influence import influence
+from crowdrank.methods.preferences import cells_of
+
+WEIGHT = {"ann": (0.0, 1.0, 1.0), "bob": (0.0, -2.0, -1.0), "cy": (-3.0, 0.0, 0.0), "dee": (0.0, 0.01, 0.01)}
+
+
+@pytest.fixture
+def found():
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"q{task}", name, item, rank)
+        for task in range(6)
+        for name in WEIGHT
+        for rank, item in enumerate(rng.permutation(7)[: rng.integers(3, 7)].tolist(), 1)
+    ]
+    judgments = cr.judgments(pl.DataFrame(rows, schema=["task", "annotator", "item", "rank"], orient="row"))
+    cells = cells_of(judgments, "log")
+    weight = np.array(list(WEIGHT.values()))[cells.annotator]
+    return judgments, cells, weight, influence(cells, weight, 1, judgments.vocabulary)
+
+
+def test_it_is_the_deviation_of_what_is_added_within_a_task(found):
+    judgments, cells, weight, (moved, _) = found
+    words = judgments.vocabulary
+    for who in range(4):
+        variances = []
+        for task in range(6):
+            added = np.zeros(words.n_entries)
+            own = cells.annotator == who
+            added[cells.entry[own]] = (cells.value[own] * weight[own]).sum(axis=1)
+            variances.append(added[words.entry_task == task].var())
+        assert moved[who] == pytest.approx(np.sqrt(np.mean(variances)))
+
+
+def test_the_words(found):
+    """Cy's order says nothing, but whom they list does."""
+    assert found[3][1].tolist() == ["used", "inverted", "used", "ignored"]
