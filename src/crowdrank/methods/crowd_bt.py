@@ -14,9 +14,12 @@ Ties, where there are any, follow Davidson's model with a readiness to tie τ_k 
 
 The worse the annotator, the less their ties tell: a spammer's come whatever the gap. The votes that are no ties follow the model above.
 With `order_bias`, each annotator also has a preference b_k for the left item whatever it is (in
-log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left. Intervals are Laplace's: of scores
-(relative to the mean of the task), ranks, qualities and biases. They hold in good crowds; where most annotators are little better than
-a coin, the scale of the scores trades against all qualities, and the intervals of scores are too narrow (95 % cover 75 to 90 %).
+log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
+
+Scores and qualities are the most likely ones; intervals (of scores relative to the mean of the task, of ranks, qualities and biases) are
+the middle 95 % of what the votes leave possible. In a weak crowd that lies further out: scores a little closer together and annotators a
+little better explain the same votes nearly as well (`methods/posterior.py`). `docs/coverage.md` says how often intervals hold the truth:
+WHERE
 
 The Beta prior on quality is (2, 2) by default, which is flat where the fit takes place, on the logit scale. With a fixed `prior` the
 model is the paper's, which has none: there it is (1.05, 1.05), just enough to keep the quality of annotators with few votes off 0 and 1.
