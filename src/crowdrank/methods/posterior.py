@@ -26,7 +26,7 @@ MOST_ROUNDS = 30
 SETTLED = 0.005  # standard errors, root mean square over parameters: what all do together matters more than each alone
 SLOWEST = 0.95  # ρ; what is slower is not told from rounding
 STEADY = 0.05  # change of ρ from round to round
-FURTHEST = 1.0  # standard errors between mode and mean, root mean square
+LEAST_LIKENESS = 0.95  # of the gaps of the votes at the mode and in the middle
 LEAST_CURVATURE = 1e-3
 STEP = 3.0  # of the ladder that the prior is chosen from: it may be a step off
 VIRTUAL = 1.0  # annotators of unknown quality who join the crowd, lest few people be taken to be all alike
@@ -46,9 +46,9 @@ def posterior_means(
     """
     priors, crowd = model.priors, quality_prior or (1.0, 1.0)
     x, nothing = _from_mode(model, mode, crowd), np.zeros_like(mode)
-    common, before, before_length, rate, leapt = nothing, nothing, TINY, 0.0, False
+    common, change, before, before_length, rate, leapt = nothing, nothing, nothing, TINY, 0.0, False
     for _ in range(MOST_ROUNDS):
-        model.variance = 1 / np.maximum(model.diagonal(), LEAST_CURVATURE)
+        model.variance, change = _variance(model, change)
         crowd = quality_prior or _crowd(model, x, crowd)
         score_prior = prior or _strength(model, x, priors.score)
         model.priors = _priors(score_prior, crowd, _with_ties(model, x, priors.normal or {}))
@@ -58,12 +58,11 @@ def posterior_means(
         length = max(dot(move, bent), TINY)
         last_rate, rate = rate, min(max(dot(before, bent) / before_length, 0.0), SLOWEST)
         steady = abs(rate - last_rate) < STEADY < rate
-        if steady or not leapt:
+        if steady or (rate > STEADY and not leapt):
             common = move * np.sqrt(rate / (1 - rate) / length)
         if length <= SETTLED**2 * len(x):
             break
-        away = x - mode
-        if dot(away, model.curvature(away)) > FURTHEST**2 * len(x):
+        if _likeness(model, x, mode) < LEAST_LIKENESS:
             model.variance, model.priors = None, priors
             return None
         before, before_length = move, length
@@ -85,6 +84,22 @@ def _from_mode(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Fl
     x = minimise(model, mode, max_iter=20, tol=0.05, what="intervals").x
     model.evaluate(x)
     return x
+
+
+def _variance(model: VoteModel, last: Floats) -> tuple[Floats, Floats]:
+    """One over the curvature of every parameter, and the change of its logarithm; half of it where it goes to and fro."""
+    wanted = 1 / np.maximum(model.diagonal(), LEAST_CURVATURE)
+    if model.variance is None:
+        return wanted, last
+    change = np.log(wanted / model.variance)
+    change[change * last < 0] /= 2
+    return model.variance * np.exp(change), change
+
+
+def _likeness(model: VoteModel, one: Floats, other: Floats) -> float:
+    """The correlation of the gaps that votes are about."""
+    gaps, others = (x[model.votes.winner] - x[model.votes.loser] for x in (one, other))
+    return dot(gaps, others) / max(np.sqrt(dot(gaps, gaps) * dot(others, others)), TINY)
 
 
 def _strength(model: VoteModel, x: Floats, chosen: float) -> float:
