@@ -99,7 +99,7 @@ def _variance(model: VoteModel, last: Floats) -> tuple[Floats, Floats]:
 def _likeness(model: VoteModel, one: Floats, other: Floats) -> float:
     """The correlation of the gaps that votes are about."""
     gaps, others = (x[model.votes.winner] - x[model.votes.loser] for x in (one, other))
-    return dot(gaps, others) / max(np.sqrt(dot(gaps, gaps) * dot(others, others)), TINY)
+    return float(dot(gaps, others) / max(np.sqrt(dot(gaps, gaps) * dot(others, others)), TINY))
 
 
 def _strength(model: VoteModel, x: Floats, chosen: float) -> float:
