@@ -38,26 +38,39 @@ def inside(low, truth, high):
     return np.mean((low <= truth) & (truth <= high))
 
 
+# `docs/coverage.md` has the figures of 40 seeds. Those of eight vary by more, as the scale of all scores is one draw per seed.
 @pytest.mark.parametrize(("votes", "ties"), SIZES)
 def test_intervals_of_bradley_terry_hold(votes, ties):
     scores, ranks, _ = coverage(BradleyTerry(), quality=(1e9, 1.0), votes=votes, ties=ties)
     assert 0.925 <= scores <= 0.975
-    assert ranks >= 0.93
+    assert 0.93 <= ranks <= 0.985
 
 
 @pytest.mark.parametrize(("votes", "ties"), SIZES)
 def test_intervals_of_crowd_bt_hold_in_a_good_crowd(votes, ties):
-    scores, ranks, _ = coverage(CrowdBT(), quality=(10.0, 1.0), votes=votes, ties=ties)
+    """Quality is near 1 there, where it has no bell shape."""
+    scores, ranks, quality = coverage(CrowdBT(), quality=(10.0, 1.0), votes=votes, ties=ties)
     assert 0.925 <= scores <= 0.975
-    assert ranks >= 0.93
+    assert 0.93 <= ranks <= 0.985
+    assert 0.925 <= quality <= 0.98
 
 
 @pytest.mark.parametrize(("votes", "ties"), SIZES)
-def test_intervals_of_quality_and_ranks_hold_where_it_may_be_anything(votes, ties):
+def test_intervals_hold_where_quality_may_be_anything(votes, ties):
     """Quality as the prior takes it to be, uniform; gold says which of the two mirror images is meant."""
-    _, ranks, quality = coverage(CrowdBT(), gold=True, quality=(1.0, 1.0), votes=votes, ties=ties)
-    assert ranks >= 0.93
+    scores, ranks, quality = coverage(CrowdBT(), gold=True, quality=(1.0, 1.0), votes=votes, ties=ties)
+    assert 0.91 <= scores <= 0.98
+    assert 0.93 <= ranks <= 0.985
     assert 0.925 <= quality <= 0.975
+
+
+@pytest.mark.parametrize("votes", [5000, 20_000])
+def test_intervals_hold_in_a_weak_crowd(votes):
+    """Those around the mode hold 77 to 89 % of the scores."""
+    scores, ranks, quality = coverage(CrowdBT(), quality=(4.0, 2.0), votes=votes)
+    assert scores >= 0.90
+    assert 0.93 <= ranks <= 0.985
+    assert 0.91 <= quality <= 0.98
 
 
 @pytest.mark.parametrize("method", [BradleyTerry, CrowdBT, Thurstone])

@@ -19,7 +19,7 @@ from crowdrank.study import Floats
 
 POINTS = np.linspace(-6, 6, 33)  # in standard errors
 WIDEST = 2.0  # standard error on the logit scale: three quarters of all possible qualities
-TAIL = 0.025
+NINETY_FIVE = 1.959964  # standard errors
 
 
 def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -27,6 +27,8 @@ def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple
 
     `model` was last evaluated at x.
     """
+    from scipy.special import ndtri  # here, not above: most methods do without SciPy
+
     where = model.layout.slices["quality"]
     alone = 1 / np.maximum(model.diagonal(), 1 / WIDEST**2)
     counts = np.bincount(model.rater, model.votes.weight, model.n_raters)
@@ -40,14 +42,14 @@ def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple
     _add_log_chances(*rows, x[: model.n_entries], alone, model.raters(x), right, wrong, model.normal, log_density)
     share = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
-    below = np.cumsum(share, axis=1) - share / 2
-    low, middle, high = (_where_it_reaches(below, logit, level) for level in (TAIL, 0.5, 1 - TAIL))
+    below = ndtri(np.clip(np.cumsum(share, axis=1) - share / 2, TINY, 1 - 1e-15))  # nearly linear, unlike the share itself
+    low, middle, high = (_where_it_reaches(below, logit, level) for level in (-NINETY_FIVE, 0.0, NINETY_FIVE))
     stretch = np.sqrt(np.maximum(variance[where] / alone[where], 1.0))
     return logistic(middle - stretch * (middle - low)), logistic(middle + stretch * (high - middle))
 
 
 def _where_it_reaches(below: Floats, logit: Floats, level: float) -> Floats:
-    """By linear interpolation in each row, where a growing share passes a level."""
+    """By linear interpolation in each row, where what grows passes a level."""
     rows = np.arange(len(below))
     after = np.clip((below < level).sum(axis=1), 1, below.shape[1] - 1)
     start, end = below[rows, after - 1], below[rows, after]

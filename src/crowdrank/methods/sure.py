@@ -46,12 +46,9 @@ def how_sure(
 
     The priors are those that were given. An annotator's own interval takes nothing from the crowd, unless told to by a prior.
     """
-    middle, common = mode, None
-    notes: tuple[str, ...] = ()
-    if "quality" in model.free and len(model.votes):
-        posterior = posterior_means(model, mode, prior, quality_prior)
-        middle, common = posterior or (mode, None)
-        notes = () if posterior else (TOLD_TOO_LITTLE,)
+    averages = "quality" in model.free and len(model.votes) > 0
+    posterior = posterior_means(model, mode, prior, quality_prior) if averages else None
+    middle, common = posterior or (mode, None)
     model.evaluate(middle)
     table, diagonal = model.votes, model.diagonal()
     if model.layout.size <= LARGEST_DENSE:
@@ -62,7 +59,7 @@ def how_sure(
         spread = probed_spread(model.curvature, diagonal, words.entry_task)
     if common is not None:
         spread = spread.widened(common, diagonal, words.entry_task)
-    return Sure(model, middle, spread, quality_prior or FLAT, notes)
+    return Sure(model, middle, spread, quality_prior or FLAT, (TOLD_TOO_LITTLE,) if averages and posterior is None else ())
 
 
 def with_intervals(consensus: Consensus, spread: Spread, middle: Floats | None = None) -> Consensus:

@@ -61,11 +61,9 @@ class VoteModel:
         sums, values = self.sum_terms(lambda r, total: self._terms(r, total.reshape(2, -1), x[: self.n_entries], away, raters))
         gradient, self.vote_bend = sums.reshape(2, -1)
         self.own_bend = np.zeros(self.layout.size)
-        value = sum(values)
+        value, error = sum(values), 0.0 if self.variance is None else np.sqrt(self.variance)
         for errors, share in HERE if self.variance is None else CLOUD:
-            value += share * self._add_priors(
-                x if self.variance is None else x + errors * np.sqrt(self.variance), share, gradient
-            )
+            value += share * self._add_priors(x + errors * error, share, gradient)
         return value, gradient
 
     def _points(self, x: Floats) -> tuple[Floats, Floats]:
