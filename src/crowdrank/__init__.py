@@ -42,6 +42,7 @@ _HOME = {
     "Rasch": "methods.rasch",
     "SVP": "methods.svp",
     "RRF": "methods.rrf",
+    "OnlineCrowdBT": "methods.online_crowd_bt",
     "PlackettLuce": "methods.plackett_luce",
     "Mallows": "methods.mallows",
     "MedianRank": "methods.median_rank",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.median_rank import MedianRank as MedianRank
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.online_crowd_bt import OnlineCrowdBT as OnlineCrowdBT
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.rrf import RRF as RRF
