@@ -33,7 +33,8 @@ def win(gap, spread, alpha, beta, ties):
 
     Its chance; pull and bend; the annotator's new α and β.
     """
-    seen, told = logistic(gap), logistic(gap + math.log(alpha / beta))
+    seen, unseen = logistic(gap), logistic(-gap)
+    told = alpha * seen / (alpha * seen + beta * unseen)
     pull, bend = told - seen, told * (1 - told) - seen * (1 - seen)
     right = truly(seen, spread) * alpha
     wrong = (1 - truly(seen, spread)) * beta
@@ -54,15 +55,23 @@ def tie(gap, alpha, beta, ties):
     chance, slope, curve = tie_chance(gap, alpha, beta, ties)
     pull = slope / chance
     bend = curve / chance - pull * pull
-    # f = far + (near − far) 4 η (1 − η): its moments under a Beta are sums of products.
-    s, near, far = alpha + beta, ties / (ties + 2), tie_at(gap, ties)[0]
-    more = 4 * (near - far)
-    total = far + more * alpha * beta / (s * (s + 1))
-    right = alpha / s * (far + more * (alpha + 1) * beta / ((s + 1) * (s + 2))) / total
-    wrong = beta / s * (far + more * alpha * (beta + 1) / ((s + 1) * (s + 2))) / total
-    both = alpha * beta / (s * (s + 1)) * (far + more * (alpha + 1) * (beta + 1) / ((s + 2) * (s + 3))) / total
-    size = both / (right * wrong - both)  # of the Beta with these means of η, 1 − η and η (1 − η)
-    return chance, pull, bend, right * size, wrong * size
+    a, b = tie_moments(alpha, beta, tie_at(gap, ties)[0] * (ties + 2) / ties)
+    return chance, pull, bend, a, b
+
+
+@nb.njit(cache=True, nogil=True)
+def tie_moments(alpha, beta, rarer):
+    """The Beta with the moments of the posterior after a tie between entries that tie `rarer` times as often as equal ones.
+
+    The likelihood is proportional to rarer + (1 − rarer) 4 η (1 − η): its moments under a Beta are sums of products.
+    """
+    s, more = alpha + beta, 4 * (1 - rarer)
+    total = rarer + more * alpha * beta / (s * (s + 1))
+    right = alpha / s * (rarer + more * (alpha + 1) * beta / ((s + 1) * (s + 2))) / total
+    wrong = beta / s * (rarer + more * alpha * (beta + 1) / ((s + 1) * (s + 2))) / total
+    both = alpha * beta / (s * (s + 1)) * (rarer + more * (alpha + 1) * (beta + 1) / ((s + 2) * (s + 3))) / total
+    size = both / (right * wrong - both)
+    return right * size, wrong * size
 
 
 @nb.njit(cache=True, nogil=True)
