@@ -32,6 +32,11 @@ _HOME = {
     "JudgmentError": "study",
     "Judgments": "study",
     "METHODS": "methods",
+    "POLICIES": "collect.policies",
+    "State": "collect.state",
+    "next_questions": "collect.questions",
+    "replay": "collect.replay",
+    "stopping": "collect.stopping",
     "Thurstone": "methods.thurstone",
     "MajorityBradleyTerry": "methods.majority_bradley_terry",
     "MajorityVote": "methods.majority_vote",
@@ -75,6 +80,11 @@ __all__ = sorted([*_HOME, "__version__"])
 if TYPE_CHECKING:
     from crowdrank import report as report
     from crowdrank import simulate as simulate
+    from crowdrank.collect.policies import POLICIES as POLICIES
+    from crowdrank.collect.questions import next_questions as next_questions
+    from crowdrank.collect.replay import replay as replay
+    from crowdrank.collect.state import State as State
+    from crowdrank.collect.stopping import stopping as stopping
     from crowdrank.consensus import Consensus as Consensus
     from crowdrank.consensus import Fit as Fit
     from crowdrank.evaluation.bootstrap import bootstrap as bootstrap

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from crowdrank.cli import evaluate, methods, rank, simulate
+from crowdrank.cli import collect, evaluate, methods, rank, simulate
 
 app = typer.Typer(
     name="crowdrank",
@@ -23,6 +23,8 @@ app = typer.Typer(
 app.command("rank")(rank.rank)
 app.command("compare")(evaluate.compare)
 app.command("evaluate")(evaluate.evaluate)
+app.command("next")(collect.next_questions)
+app.command("replay")(collect.replay)
 app.command("methods")(methods.methods)
 app.add_typer(simulate.app, name="simulate")
 

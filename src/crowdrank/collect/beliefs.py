@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from crowdrank.methods.online_kernels import logistic, matched, readiness, tie_at, tie_moments, truly
+from crowdrank.methods.online_kernels import logistic, matched, narrowed, readiness, tie, tie_at, tie_moments, truly, win
 
 
 @nb.njit(cache=True, nogil=True)
@@ -45,3 +45,21 @@ def information(gap, quality, ties):
     tie, tie_rise = (1 - use) * ties / (ties + 2) + use * far, use * slope
     won, lost = (1 - tie) * rise - tie_rise * left, -(1 - tie) * rise - tie_rise * (1 - left)
     return tie_rise * tie_rise / tie + won * won / ((1 - tie) * left) + lost * lost / ((1 - tie) * (1 - left))
+
+
+@nb.njit(cache=True, nogil=True)
+def expected_narrowing(i, j, mean, variance, alpha, beta, ties):
+    """What an answer is expected to leave of the variances of two entries."""
+    gap, spread = mean[i] - mean[j], variance[i] + variance[j]
+    of_i, of_j, total = 0.0, 0.0, 0.0
+    for outcome in (1, -1, 0):
+        if outcome != 0:
+            chance, _, bend, _, _ = win(outcome * gap, spread, alpha, beta, ties)
+        elif ties > 0:
+            chance, _, bend, _, _ = tie(gap, alpha, beta, ties)
+        else:
+            continue
+        total += chance
+        of_i += chance * narrowed(variance[i], bend) / variance[i]
+        of_j += chance * narrowed(variance[j], bend) / variance[j]
+    return of_i / total, of_j / total

@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 
 import numba as nb
-import numpy as np
 
 from crowdrank.methods.online_kernels import KAPPA, logistic, matched, tie_at, tie_chance, tie_moments
 
 CELLS = 512  # of a table of quality gains
 NARROW = 2.0  # variance up to which `small_excess` is exact to nine digits
 # Without checks for divisions by zero the compiler takes four pairs at once.
-ARITHMETIC = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "arcp"}}
+arithmetic = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
 
 
 @nb.njit(cache=True, nogil=True)
@@ -71,17 +70,19 @@ def decided_quality_gain(known, alpha, beta):
     total = 0.0
     for better in ((1 + known) / 2, (1 - known) / 2):
         right, wrong = better * alpha, (1 - better) * beta
-        total += (right + wrong) / (alpha + beta) * beta_divergence(*matched(alpha, beta, right / (right + wrong)), alpha, beta)
+        a, b = matched(alpha, beta, right / (right + wrong))
+        total += (right + wrong) / (alpha + beta) * beta_divergence(a, b, alpha, beta)
     return total
 
 
 @nb.njit(cache=True, nogil=True)
 def tied_quality_gain(rarer, alpha, beta):
     """What a tie tells of quality."""
-    return beta_divergence(*tie_moments(alpha, beta, rarer), alpha, beta)
+    a, b = tie_moments(alpha, beta, rarer)
+    return beta_divergence(a, b, alpha, beta)
 
 
-@nb.njit(**ARITHMETIC)
+@arithmetic
 def answers(p, q, spread, alpha, beta):
     """How far C1 is above ½, the chance that the first is put first, and pull and bend of either answer; p = σ(gap), q = 1 − p."""
     lead = (p - 0.5) / (1 + spread * p * q)
@@ -97,7 +98,7 @@ def moved(v, w, pull, bend):
     return 0.5 * (x - math.log1p(x) + y - math.log1p(y) + (v + w) * pull * pull)
 
 
-@nb.njit(**ARITHMETIC)
+@arithmetic
 def row_gains(i, start, end, odds, variance, alpha, beta, gain, lead):
     """The gain in scores of entry i beside each of a range, and how far C1 is above ½; no ties, all variances at most NARROW.
 
@@ -112,9 +113,9 @@ def row_gains(i, start, end, odds, variance, alpha, beta, gain, lead):
         lead[j] = ahead
 
 
-@nb.njit(**ARITHMETIC)
+@arithmetic
 def small_excess(x):
-    """x − log(1 + x) for |x| ≤ ½, by the series of the logarithm in x / (2 + x)."""
+    """X − log(1 + x) for |x| ≤ ½, by the series of the logarithm in x / (2 + x)."""
     r = 1 / (2 + x)
     z = x * r
     s = z * z

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Codes, Floats, Pairs, Vocabulary
+from crowdrank.study import Floats, Pairs, Vocabulary
 
 Keys = NDArray[np.int64]
+Whole = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +28,7 @@ class Limits:
         who, n = len(vocabulary.annotators), vocabulary.n_entries
         return cls(np.ones((who, n), bool), np.ones(who), np.zeros(0, np.int64))
 
-    def without(self, annotator: Codes, left: Codes, right: Codes) -> Limits:
+    def without(self, annotator: Whole, left: Whole, right: Whole) -> Limits:
         """These annotators are not asked these pairs (again)."""
         new = np.unique(self.keys(annotator, left, right))
         at = np.searchsorted(self.asked, new)
@@ -42,13 +44,13 @@ class Limits:
         everybody = np.array([len(self.allowed)])
         return self.without(everybody, np.array([left]), np.array([right]))
 
-    def keys(self, annotator: NDArray[np.integer], left: NDArray[np.integer], right: NDArray[np.integer]) -> Keys:
+    def keys(self, annotator: Whole, left: Whole, right: Whole) -> Keys:
         """The keys of pairs, both ways around."""
         n = self.allowed.shape[1]
         row = annotator.astype(np.int64) * n
         return np.concatenate([(row + left) * n + right, (row + right) * n + left])
 
-    def permits(self, annotator: Codes, left: Codes, right: Codes) -> NDArray[np.bool_]:
+    def permits(self, annotator: Whole, left: Whole, right: Whole) -> NDArray[np.bool_]:
         """Which of these questions may be asked."""
         n = self.allowed.shape[1]
         open_to = self.allowed[annotator, left] & self.allowed[annotator, right]

@@ -118,7 +118,7 @@ class Uncertainty:
         """The chance that the order believed is wrong."""
         state = known.state
         error = np.sqrt(state.variance[left] + state.variance[right])
-        return normal_below(-np.abs(state.mean[left] - state.mean[right]) / error)
+        return np.asarray(normal_below(-np.abs(state.mean[left] - state.mean[right]) / error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class Grades:
 
     prior: float = 1.0  # of gda: how strongly annotators are drawn to the crowd
 
-    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Pairs are not its business."""
         raise SettingError("the policy grades asks for grades: it needs a study of grades, and pairs have policies of their own")
 

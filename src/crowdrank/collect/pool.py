@@ -17,7 +17,7 @@ from crowdrank.collect.gain import CELLS, NARROW, fill_table, looked_up, rarity,
 from crowdrank.collect.limits import Limits
 from crowdrank.collect.state import State
 from crowdrank.settings import InputError
-from crowdrank.study import Codes, Floats
+from crowdrank.study import Codes
 
 MOST_BOUNDS = 50_000_000  # 650 MB
 
@@ -27,7 +27,7 @@ class Pool:
 
     def __init__(self, state: State, limits: Limits, gamma: float, annotators: Codes | None = None) -> None:
         words = state.vocabulary
-        who = np.arange(len(words.annotators)) if annotators is None else np.asarray(annotators)
+        who = np.arange(len(words.annotators)) if annotators is None else np.asarray(annotators, dtype=np.int64)
         n, crowd = words.n_entries, len(who)
         if n * crowd > MOST_BOUNDS:
             raise InputError(
@@ -156,17 +156,22 @@ def fill_row(k, i, first, last, beliefs, limits, who, tables, how, gain, lead):
         if not allowed[person, j]:
             gain[j] = -np.inf
     for somebody in (person, len(allowed)):
-        low, high = 0, len(asked)
-        row = (somebody * n + i) * n
-        while low < high:
-            middle = (low + high) // 2
-            if asked[middle] < row + first:
-                low = middle + 1
-            else:
-                high = middle
-        while low < len(asked) and asked[low] < row + last:
-            gain[asked[low] - row] = -np.inf
-            low += 1
+        leave_out((somebody * n + i) * n, first, last, asked, gain)
+
+
+@nb.njit(cache=True, nogil=True)
+def leave_out(row, first, last, asked, gain):
+    """−∞ for the pairs of a row that are among those asked: keys from `row`, ascending."""
+    low, high = 0, len(asked)
+    while low < high:
+        middle = (low + high) // 2
+        if asked[middle] < row + first:
+            low = middle + 1
+        else:
+            high = middle
+    while low < len(asked) and asked[low] < row + last:
+        gain[asked[low] - row] = -np.inf
+        low += 1
 
 
 @nb.njit(cache=True, nogil=True)

@@ -32,7 +32,7 @@ def replay(
     seeds: int | Iterable[int] = 1,
     refit: bool = True,
     prior: float = 4.0,
-    quality_prior: tuple[float, float] = (10.0, 1.0),
+    quality_prior: tuple[float, float] = (30.0, 2.0),
 ) -> Any:
     """How accurate the ranking is after so many answers, for each policy and seed: a data frame policy, seed, votes, acc.
 
@@ -64,7 +64,9 @@ def replay(
                 acc = evaluate(state.consensus(), gold, ["acc"]).mean["acc"]
                 for column, value in zip(rows, (name, seed, votes, acc), strict=True):
                     rows[column].append(value)
-    columns: dict[str, NDArray[Any]] = {name: np.array(values, dtype=object if name == "policy" else None) for name, values in rows.items()}
+    columns: dict[str, NDArray[Any]] = {
+        name: np.array(values, dtype=object if name == "policy" else None) for name, values in rows.items()
+    }
     return frame_of(columns, judgments.vocabulary.frame).to_native()
 
 
@@ -87,9 +89,7 @@ class _Collection:
     def __init__(self, judgments: Judgments, pairs: Pairs, policy: Policy, start: State, budget: int, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.order = self.rng.permutation(len(pairs))  # of questions that are worth the same, the first is asked
-        self.annotator, self.left, self.right = (
-            getattr(pairs, name)[self.order] for name in ("annotator", "left", "right")
-        )
+        self.annotator, self.left, self.right = (getattr(pairs, name)[self.order] for name in ("annotator", "left", "right"))
         self.outcome = pairs.outcome[self.order]
         self.judgments, self.pairs, self.policy, self.budget, self.state = judgments, pairs, policy, budget, start
         words = judgments.vocabulary
@@ -108,7 +108,12 @@ class _Collection:
         if refit:
             rows = np.sort(self.order[self.asked])
             columns = (getattr(self.pairs, name)[rows] for name in ("annotator", "left", "right", "outcome"))
-            answers = Judgments(self.judgments.vocabulary, self.judgments.only("pairs").grades, Pairs(*columns), self.judgments.only("pairs").rankings)
+            answers = Judgments(
+                self.judgments.vocabulary,
+                self.judgments.only("pairs").grades,
+                Pairs(*columns),
+                self.judgments.only("pairs").rankings,
+            )
             self.state = self.state.refit(answers)
         self._weigh(np.flatnonzero(self.open))
         return self.state

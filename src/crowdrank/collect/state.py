@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.beliefs import around
+from crowdrank.collect.beliefs import around, expected_narrowing
 from crowdrank.consensus import Consensus, Fit, verdicts
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
@@ -52,7 +52,7 @@ class State:
 
     @classmethod
     def start(
-        cls, vocabulary: Vocabulary | None = None, *, prior: float = 4.0, quality_prior: tuple[float, float] = (10.0, 1.0)
+        cls, vocabulary: Vocabulary | None = None, *, prior: float = 4.0, quality_prior: tuple[float, float] = (30.0, 2.0)
     ) -> State:
         """Before any judgment."""
         check(is_number(prior) and 0 < prior < np.inf, "prior", prior, "a number above 0")
@@ -78,10 +78,10 @@ class State:
         if vocabulary is self.vocabulary:
             return self
         start = State.start(vocabulary, prior=self.prior, quality_prior=self.quality_prior)
-        entry, known = _entries(self.vocabulary, vocabulary)
+        entry = entries_of(vocabulary, self.vocabulary)
         who = recode(vocabulary.annotators, self.vocabulary.annotators)
         mean, variance = start.mean.copy(), start.variance.copy()
-        mean[known], variance[known] = self.mean[entry], self.variance[entry]
+        mean[entry >= 0], variance[entry >= 0] = self.mean[entry[entry >= 0]], self.variance[entry[entry >= 0]]
         alpha, beta = start.alpha.copy(), start.beta.copy()
         alpha[who >= 0], beta[who >= 0] = self.alpha[who[who >= 0]], self.beta[who[who >= 0]]
         return replace(start, mean=mean, variance=variance, alpha=alpha, beta=beta, counts=self.counts)
@@ -90,7 +90,7 @@ class State:
         """What is believed after these judgments too, taken one after the other; new items and annotators join."""
         words = joined(self.vocabulary, judgments.vocabulary)
         pairs, to = as_pairs(judgments), self.over(words)
-        entry, _ = _entries(words, judgments.vocabulary)
+        entry = entries_of(judgments.vocabulary, words)
         who = recode(judgments.vocabulary.annotators, words.annotators)
         return to.after(who[pairs.annotator], entry[pairs.left], entry[pairs.right], pairs.outcome)
 
@@ -106,7 +106,8 @@ class State:
         if outcome is None or None in codes or left == right:  # the door knows new names, and what to say of mistakes
             row = {"task": [task], "annotator": [annotator], "left": [left], "right": [right], "winner": [winner]}
             return self.update(read_frames(row))
-        return self.after(*(np.array([code], dtype=np.int32) for code in codes), np.array([outcome], dtype=np.int8))
+        who, first, second = (np.array([code], dtype=np.int32) for code in codes)
+        return self.after(who, first, second, np.array([outcome], dtype=np.int8))
 
     def _entry(self, task: Any, item: Any) -> int | None:
         words = self.vocabulary
@@ -119,8 +120,19 @@ class State:
 
     def after(self, annotator: NDArray[Any], left: NDArray[Any], right: NDArray[Any], outcome: NDArray[np.int8]) -> State:
         new = {name: getattr(self, name).copy() for name in ARRAYS}
-        play(*(part.astype(np.int32) for part in (annotator, left, right)), outcome, *new.values())
+        who, one, other = (part.astype(np.int32) for part in (annotator, left, right))
+        play(who, one, other, outcome, *new.values())
         return replace(self, **new)
+
+    def expecting(self, annotator: int, left: int, right: int) -> State:
+        """The same beliefs, these two entries known as well as an answer of this annotator (all by code) is expected to make them."""
+        variance = self.variance.copy()
+        beta = self.alpha[annotator], self.beta[annotator]
+        for entry, factor in zip(
+            (left, right), expected_narrowing(left, right, self.mean, self.variance, *beta, self.ties), strict=True
+        ):
+            variance[entry] *= factor
+        return replace(self, variance=variance)
 
     def refit(self, judgments: Judgments) -> State:
         """What all judgments together say, as full Crowd-BT with the same priors finds it; whatever was believed before.
@@ -130,13 +142,13 @@ class State:
         words = joined(self.vocabulary, judgments.vocabulary)
         start = State.start(words, prior=self.prior, quality_prior=self.quality_prior)
         fit = CrowdBT(prior=self.prior, quality_prior=self.quality_prior, intervals=False).fit(judgments)
-        entry, _ = _entries(words, judgments.vocabulary)
+        entry = entries_of(judgments.vocabulary, words)
         who = recode(judgments.vocabulary.annotators, words.annotators)
         pairs, new = as_pairs(judgments), {name: getattr(start, name).copy() for name in ARRAYS}
         quality = np.full(len(words.annotators), 0.5)
         new["mean"][entry], quality[who] = fit.score, fit.annotator_columns["quality"]
-        codes = (who[pairs.annotator].astype(np.int32), *(entry[side].astype(np.int32) for side in (pairs.left, pairs.right)))
-        around(*codes, pairs.outcome, quality, *new.values())
+        annotator, left, right = who[pairs.annotator], entry[pairs.left], entry[pairs.right]
+        around(annotator, left, right, pairs.outcome, quality, *new.values())
         return replace(start, **new)
 
     def consensus(self) -> Consensus:
@@ -175,14 +187,16 @@ class State:
 
     @classmethod
     def _restored(cls, saved: Mapping[str, Any]) -> State:
-        entries = (np.array(saved[name], dtype=np.int32) for name in ("entry_task", "entry_item"))
-        words = Vocabulary(*(ids(saved[name]) for name in ("tasks", "items", "annotators")), *entries, saved["frame"])
-        beliefs = [np.array(saved[name], dtype=np.float64) for name in ARRAYS]
-        sizes = [len(words.entry_item), *(words.n_entries,) * 2, *(len(words.annotators),) * 2, 2]
-        if [words.n_entries, *map(len, beliefs)] != sizes:
+        tasks, items, annotators = (ids(saved[name]) for name in ("tasks", "items", "annotators"))
+        entry_task, entry_item = (np.array(saved[name], dtype=np.int32) for name in ("entry_task", "entry_item"))
+        words = Vocabulary(tasks, items, annotators, entry_task, entry_item, saved["frame"])
+        beliefs: dict[str, Any] = {name: np.array(saved[name], dtype=np.float64) for name in ARRAYS}
+        sizes = [len(entry_item), *(words.n_entries,) * 2, *(len(annotators),) * 2, 2]
+        if [words.n_entries, *map(len, beliefs.values())] != sizes:
             raise ValueError
         first, second = saved["quality_prior"]
-        return cls(words, *beliefs, float(saved["prior"]), (float(first), float(second)))
+        start = cls.start(words, prior=float(saved["prior"]), quality_prior=(float(first), float(second)))
+        return replace(start, **beliefs)
 
     def __repr__(self) -> str:
         words, (decided, ties) = self.vocabulary, self.counts
@@ -219,8 +233,8 @@ def _keys(words: Vocabulary, tasks: Ids, items: Ids) -> NDArray[np.int64]:
     return np.where((task < 0) | (item < 0), -1, task * max(len(items), 1) + item)
 
 
-def _entries(among: Vocabulary, of: Vocabulary) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which entries of one vocabulary are those of another; and which of the other's have one."""
+def entries_of(of: Vocabulary, among: Vocabulary) -> NDArray[np.int64]:
+    """Which entry of another vocabulary each entry is; -1 where it has none."""
     keys, own = _keys(of, among.tasks, among.items), _keys(among, among.tasks, among.items)
-    known = np.flatnonzero(np.isin(keys, own))
-    return np.searchsorted(own, keys[known]), known
+    at = np.minimum(np.searchsorted(own, keys), max(len(own) - 1, 0))
+    return np.where(own[at] == keys, at, -1) if len(own) else np.full(len(keys), -1)
