@@ -78,7 +78,6 @@ def rank(
     given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
     from crowdrank import formats, methods
-    from crowdrank.methods import saved
     from crowdrank.settings import SettingError
     from crowdrank.study import JudgmentError
 
@@ -96,14 +95,14 @@ def rank(
         truth = formats.read_gold(gold) if gold else None
         ranker: Any  # a method, or what a supervised one has learned
         if load:
-            ranker = saved.load(load)
+            ranker = training.loaded(load)
         elif method in methods.SUPERVISED:
             ranker = training.learned(method, given, train or [], train_gold or Path(), columns, top_k, seed)
         else:
             ranker = _untrained(method or _default(judgments), given, seed)
         consensus = _fitted(ranker, judgments, truth, bootstrap, bootstrap_over, seed)
     tables = {**_tables(consensus, out, annotators, neighbours), **_labels(consensus, qrels or [])}
-    formats.write_files({**tables, save: saved.as_bytes(ranker)} if save else tables)
+    formats.write_files({**tables, save: training.as_bytes(ranker)} if save else tables)
     if json:
         used = asdict(getattr(ranker, "method", ranker))
         screen.print_json(_as_json(consensus, {name: used[name] for name in used if load or name in given or name == "seed"}))

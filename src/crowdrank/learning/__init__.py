@@ -1,0 +1,35 @@
+"""Learning to rank from crowds: features of items and what people say of them go in, a ranking function comes out.
+
+A learner is a frozen dataclass of settings with `name`, `takes`, `model` and `learn(features, teaching) -> Ranker` (`ranker.py`). The
+teaching is judgments, or for learners of one label per item (the two-stage way) also the consensus of any method, or gold:
+
+- `judgments_over(features, teaching, name, takes)` gives judgments in the codes of the features' entries: `features.value[entry]` is the
+  row of an entry, and arrays by entry of either are arrays of the other (`labels.py`);
+- `labels_over(features, teaching, name, method)` gives one label per entry, and the same as grades (`labels.py`).
+
+A `Ranker` holds the model (`Linear`, trees: anything with `score`, `state` and `restore`), the names of the columns it was learned from,
+what was found out about annotators (the columns of a `Consensus`, built with `methods.result.annotator_columns`), and how the fit ended.
+Its `rank(features)` is a `Consensus`; `cr.save` and `cr.load_ranker` write and read it. Adding a learner is: one file here, one test
+file, one row in LEARNERS.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crowdrank.learning.features import Features
+from crowdrank.learning.labels import Teaching
+from crowdrank.learning.ranker import Learner, Ranker
+from crowdrank.methods import with_settings
+
+LEARNERS: dict[str, type[Learner]] = {}
+
+
+def learner(name: str, **settings: Any) -> Learner:
+    """The learner of that name with these settings."""
+    return with_settings(LEARNERS, name, settings)
+
+
+def learn(name: str, features: Features, teaching: Teaching, **settings: Any) -> Ranker:
+    """Learn to rank with the learner of that name."""
+    return learner(name, **settings).learn(features, teaching)
