@@ -57,6 +57,7 @@ _HOME = {
     "save": "saved",
     "Features": "learning.features",
     "LEARNERS": "learning",
+    "ListMLE": "learning.listmle",
     "Ranker": "learning.ranker",
     "features": "learning.features",
     "learn": "learning",
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from crowdrank.learning.features import Features as Features
     from crowdrank.learning.features import features as features
     from crowdrank.learning.features import read_features as read_features
+    from crowdrank.learning.listmle import ListMLE as ListMLE
     from crowdrank.learning.ranker import Ranker as Ranker
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import SUPERVISED as SUPERVISED

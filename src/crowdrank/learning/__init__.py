@@ -19,10 +19,13 @@ from typing import Any
 
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import Teaching
+from crowdrank.learning.listmle import ListMLE
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.methods import with_settings
 
-LEARNERS: dict[str, type[Learner]] = {}
+LEARNERS: dict[str, type[Learner]] = {
+    "listmle": ListMLE,
+}
 
 
 def learner(name: str, **settings: Any) -> Learner:
@@ -31,5 +34,12 @@ def learner(name: str, **settings: Any) -> Learner:
 
 
 def learn(name: str, features: Features, teaching: Teaching, **settings: Any) -> Ranker:
-    """Learn to rank with the learner of that name."""
+    """Learn to rank with the learner of that name.
+
+    >>> import crowdrank as cr
+    >>> features = cr.features({"item": ["x", "y", "z"], "age": [3, 1, 2]})
+    >>> votes = cr.judgments({"annotator": ["ann", "bob"], "left": ["x", "x"], "right": ["y", "z"], "winner": ["y", "z"]})
+    >>> cr.learn("listmle", features, votes, labels="bradley-terry").rank(features).ranking["item"].to_list()
+    ['y', 'z', 'x']
+    """
     return learner(name, **settings).learn(features, teaching)
