@@ -20,11 +20,15 @@ from typing import Any
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import Teaching
 from crowdrank.learning.listmle import ListMLE
+from crowdrank.learning.ltrma_d import LTRMAD
+from crowdrank.learning.ltrma_mle import LTRMAMLE
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.methods import with_settings
 
 LEARNERS: dict[str, type[Learner]] = {
     "listmle": ListMLE,
+    "ltrma-d": LTRMAD,
+    "ltrma-mle": LTRMAMLE,
 }
 
 

@@ -61,7 +61,7 @@ class Scaled:
         return (f"{len(self.constant):,} columns are the same for all items learned from, and say nothing: {named}",)
 
 
-def scaled(features: Features, entries: NDArray[np.intp]) -> Scaled:
+def scaled(features: Features, entries: NDArray[np.integer]) -> Scaled:
     """The features of these entries as the fit needs them."""
     used = features.value[entries]
     mean, spread = used.mean(axis=0), used.std(axis=0)
