@@ -58,6 +58,15 @@ _HOME = {
     "Features": "learning.features",
     "LEARNERS": "learning",
     "ListMLE": "learning.listmle",
+    "LTRMAD": "learning.ltrma_d",
+    "LTRMAMLE": "learning.ltrma_mle",
+    "LTRMAS1": "learning.ltrma_s1",
+    "LTRMAS2": "learning.ltrma_s2",
+    "LTRMAS3": "learning.ltrma_s3",
+    "Better": "learning.side",
+    "Range": "learning.side",
+    "Side": "learning.side",
+    "read_side": "learning.side",
     "Ranker": "learning.ranker",
     "features": "learning.features",
     "learn": "learning",
@@ -104,7 +113,16 @@ if TYPE_CHECKING:
     from crowdrank.learning.features import features as features
     from crowdrank.learning.features import read_features as read_features
     from crowdrank.learning.listmle import ListMLE as ListMLE
+    from crowdrank.learning.ltrma_d import LTRMAD as LTRMAD
+    from crowdrank.learning.ltrma_mle import LTRMAMLE as LTRMAMLE
+    from crowdrank.learning.ltrma_s1 import LTRMAS1 as LTRMAS1
+    from crowdrank.learning.ltrma_s2 import LTRMAS2 as LTRMAS2
+    from crowdrank.learning.ltrma_s3 import LTRMAS3 as LTRMAS3
     from crowdrank.learning.ranker import Ranker as Ranker
+    from crowdrank.learning.side import Better as Better
+    from crowdrank.learning.side import Range as Range
+    from crowdrank.learning.side import Side as Side
+    from crowdrank.learning.side import read_side as read_side
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import SUPERVISED as SUPERVISED
     from crowdrank.methods import fit as fit

@@ -20,19 +20,21 @@ from crowdrank.convert import as_lists
 from crowdrank.learning.crowd_lists import CrowdLists, crowd_lists
 from crowdrank.learning.expertise import Expertise
 from crowdrank.learning.features import Features
+from crowdrank.learning.labels import Teaching, judgments_over
 from crowdrank.learning.linear import LinearLists, Scaled, scaled, times
 from crowdrank.learning.listmle import check_top
 from crowdrank.learning.orders import Orders
+from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.learning.side import Side, Solver
 from crowdrank.methods.result import annotator_columns
 from crowdrank.numerics.mallows import CLEAREST
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_fit
+from crowdrank.settings import SettingError, check, check_fit
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
 
 WINDOW = 5  # steps whose mean is taken
-NEWTON_STEPS = 3  # of the weights in each M-step, from where the last one ended
+NEWTON_STEPS, NEWTON_TOL = 5, 1e-4  # of the weights in each M-step, from where the last one ended
 VIRTUAL = 1.0  # pairs that every annotator puts right, and as many wrong: keeps θ finite
 
 
@@ -55,6 +57,10 @@ class Settings(Protocol):
     def seed(self) -> int: ...
 
 
+class JointSettings(Settings, Learner, Protocol):
+    """Those of a learner."""
+
+
 def check_settings(settings: Settings) -> None:
     """Refuse what nobody of this family can have."""
     check_fit(settings.prior, settings.max_iter, settings.tol)
@@ -63,6 +69,20 @@ def check_settings(settings: Settings) -> None:
         value = getattr(settings, name)
         check(isinstance(value, int) and value >= 1, name, value, "a whole number of at least 1")
     check(isinstance(settings.seed, int) and settings.seed >= 0, "seed", settings.seed, "a whole number of at least 0")
+
+
+def needs(name: str, there: bool, what: str) -> None:
+    """Refuse to go without the side information that a method is for."""
+    if not there:
+        raise SettingError(f"{name} needs {what} as side information (side=…, --side-information FILE); ltrma-mle does without")
+
+
+def joint_ranker(settings: JointSettings, features: Features, teaching: Teaching, side: Side) -> Ranker:
+    """A ranker learned together with the true orders and the expertise of the annotators."""
+    judgments = judgments_over(features, teaching, settings.name, settings.takes)
+    found = estimate(settings, features, judgments, side, weights=True)
+    notes, model = (*judgments.notes, *found.data.notes), found.data.model(found.weight)
+    return Ranker(settings, features.columns, model, found.columns, found.fit, notes, features.vocabulary.frame)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +176,7 @@ class _Chain:
         self.theta = self._theta(distance)
         if weights:
             self.likelihood.lists.entry = self.samples.ravel()
-            self.weight = self.likelihood.fit(self.weight, NEWTON_STEPS, chosen.tol).x
+            self.weight = self.likelihood.fit(self.weight, NEWTON_STEPS, NEWTON_TOL).x
         return np.concatenate([self.theta[:-1], self.weight, self.expertise.far(distance)[:-1]])
 
     def label(self) -> Floats:

@@ -28,9 +28,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from crowdrank.learning.crowd_em import check_settings, estimate
+from crowdrank.learning.crowd_em import check_settings, joint_ranker
 from crowdrank.learning.features import Features
-from crowdrank.learning.labels import Teaching, judgments_over
+from crowdrank.learning.labels import Teaching
 from crowdrank.learning.linear import Linear
 from crowdrank.learning.ranker import Model, Ranker
 from crowdrank.learning.side import Side
@@ -58,8 +58,4 @@ class LTRMAMLE:
 
     def learn(self, features: Features, teaching: Teaching, side: Side | None = None) -> Ranker:
         """A ranker from the lists of a crowd, and what is known beforehand."""
-        judgments = judgments_over(features, teaching, self.name, self.takes)
-        found = estimate(self, features, judgments, side or Side(), weights=True)
-        notes = (*judgments.notes, *found.data.notes)
-        model = found.data.model(found.weight)
-        return Ranker(self, features.columns, model, found.columns, found.fit, notes, features.vocabulary.frame)
+        return joint_ranker(self, features, teaching, side or Side())
