@@ -13,7 +13,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.numerics.threads import chunks, side_by_side
+from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import LEFT, TIE, Codes, Floats
 
 WON_LEFT, WON_RIGHT, TIED = 0, 1, 2  # kinds of vote
@@ -52,8 +52,7 @@ def packed(
 ) -> Keys:
     """The keys of votes, the winner first; of ties the left item, or without `sides` the one of the smaller code."""
     keys = np.empty(len(left), np.int64)
-    jobs = chunks(len(keys))
-    list(side_by_side(lambda r: _pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), jobs))
+    in_parts(lambda r: _pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), chunks(len(keys)))
     return keys
 
 
@@ -100,8 +99,7 @@ def unpacked(keys: Keys, first: Codes, widths: Widths) -> tuple[Codes, Codes, Co
     """The annotator (0 where keys have none), winner, loser and kind of each vote."""
     annotator, winner, loser = (np.empty(len(keys), np.int32) for _ in range(3))
     kind = np.empty(len(keys), np.int8)
-    jobs = chunks(len(keys))
-    list(side_by_side(lambda r: _unpack(keys[r], first, widths, annotator[r], winner[r], loser[r], kind[r]), jobs))
+    in_parts(lambda r: _unpack(keys[r], first, widths, annotator[r], winner[r], loser[r], kind[r]), chunks(len(keys)))
     return annotator, winner, loser, kind
 
 
