@@ -18,13 +18,19 @@ from __future__ import annotations
 from typing import Any
 
 from crowdrank.learning.features import Features
+from crowdrank.learning.gda_pw_mart import GDAPWMART
 from crowdrank.learning.labels import Teaching
+from crowdrank.learning.lambdamart import LambdaMART
 from crowdrank.learning.listmle import ListMLE
+from crowdrank.learning.lregma import LRegMA
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.methods import with_settings
 
 LEARNERS: dict[str, type[Learner]] = {
     "listmle": ListMLE,
+    "lregma": LRegMA,
+    "lambdamart": LambdaMART,
+    "gda-pw-mart": GDAPWMART,
 }
 
 

@@ -29,7 +29,7 @@ def one_more(length, clear):
 
 @nb.njit(cache=True, nogil=True)
 def log_ways(length, clear):
-    """log Σ exp(−clear · v) over the ways v = 0 … length − 1 to put one more item into a list."""
+    """Log Σ exp(−clear · v) over the ways v = 0 … length − 1 to put one more item into a list."""
     if abs(length * clear) < 1e-3:
         return math.log(length) - (length - 1) * clear / 2 + (length**2 - 1) * clear * clear / 24
     return (1 - length) * clear / 2 + _log_sinh(length * clear / 2) - _log_sinh(clear / 2)
@@ -37,7 +37,7 @@ def log_ways(length, clear):
 
 @nb.njit(cache=True, nogil=True)
 def _log_sinh(x):
-    """log |2 sinh x|, also where sinh overflows."""
+    """Log |2 sinh x|, also where sinh overflows."""
     return abs(x) + math.log(-math.expm1(-2 * abs(x)))
 
 
