@@ -94,7 +94,7 @@ def _judged(judgments: Judgments) -> tuple[NDArray[np.int64], Judgments]:
         missing = "no task has two items with grades" if len(np.unique(grades.grade)) > 1 else "all grades are the same"
         raise JudgmentError(f"there is nothing to learn: {missing}")
     part = replace(words, entry_task=task, entry_item=words.entry_item[judged])
-    return judged, replace(judgments, vocabulary=part, grades=replace(grades, entry=entry.astype(np.int32)))
+    return judged.astype(np.int64), replace(judgments, vocabulary=part, grades=replace(grades, entry=entry.astype(np.int32)))
 
 
 def _gains(wanted: Target, curves: Curves, study: Graded) -> tuple[Floats, Floats]:

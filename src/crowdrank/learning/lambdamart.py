@@ -62,8 +62,10 @@ class LambdaMART:
         if self.soft:
             trees, labels = self._from_chances(features, teaching)
         else:
-            random = self.labels == "random" and isinstance(teaching, Judgments)
-            labels = _random(features, teaching, self) if random else labels_over(features, teaching, self.name, self.labels)
+            if self.labels == "random" and isinstance(teaching, Judgments):
+                labels = _random(features, teaching, self)
+            else:
+                labels = labels_over(features, teaching, self.name, self.labels)
             trees = self._from_grades(features, labels.grade)
         fit = Fit(self.rounds)
         return Ranker(self, features.columns, trees, labels.annotator_columns, fit, labels.notes, features.vocabulary.frame)

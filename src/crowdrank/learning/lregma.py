@@ -57,7 +57,7 @@ class LRegMA:
         judgments = judgments_over(features, teaching, self.name, self.takes)
         entry, place, who = _places(as_lists(judgments))
         entries, row = np.unique(entry, return_inverse=True)
-        data, n = scaled(features, entries), len(judgments.vocabulary.annotators)
+        data, n = scaled(features, entries.astype(np.intp)), len(judgments.vocabulary.annotators)
         weight, noise, fit = self._alternate(data.value, row.astype(np.int32), place, who, n)
         model = data.model(weight)
         columns = annotator_columns(judgments, *agreement(judgments, model.score(features.value)))

@@ -34,7 +34,7 @@ class PairObjective:
         self.pairs = PairLikelihood(rows, task, curves, partners=partners, difficulty=False, seed=seed)
         self.task, self.curves, self.swaps, self.rest = task, curves, swaps, rest
         self.judgments = sum_by(task[rows.entry], np.ones(len(rows.entry)), int(task.max(initial=-1)) + 1)
-        self.spread = np.sqrt(curves.variance)
+        self.spread = np.sqrt(curves.variance)[self.pairs.rater]
         self.sum, self.round = RowSum(len(rows.entry), 3 * len(task), work=partners), 0
 
     def __call__(self, score: Floats) -> tuple[Floats, Floats]:
@@ -47,9 +47,10 @@ class PairObjective:
     def evaluate(self, score: Floats, lists: Lists, turn: float) -> tuple[float, Floats, Floats, Floats]:
         """Value, slope and bend by entry with the weights that pairs have in these lists, and the sum of an entry's weights."""
         pairs, n = self.pairs, len(self.task)
+        at = score[pairs.entry]
         total, values = self.sum(
             lambda r, total: weighted_pairs(
-                r.start, r.stop, pairs.first, pairs.size, pairs.met, turn, pairs.entry, pairs.rater, pairs.level, score,
+                r.start, r.stop, pairs.first, pairs.size, pairs.met, turn, pairs.entry, pairs.rater, pairs.level, at, at - pairs.mean,
                 self.curves.mean, pairs.log_weight, self.curves.n_levels, self.spread, self.rest,
                 lists.how, lists.place, lists.gain, lists.variance, lists.above, lists.below, total.reshape(3, n),
             )
@@ -66,7 +67,7 @@ def each_counts_as(wanted: Floats, weight: Floats, task: Codes) -> Floats:
 
 @nb.njit(cache=True, nogil=True)
 def weighted_pairs(
-    begin, end, first, size, met, turn, entry, rater, level, score, mean, log_weight, n_levels, spread, rest,
+    begin, end, first, size, met, turn, entry, rater, level, at, residual, mean, log_weight, n_levels, spread, rest,
     how, place, gain, variance, above, below, total,
 ):  # fmt: skip
     """The weighted log-likelihood of the pairs of judgments `begin` to `end`; adds slopes, bends and weights by entry."""
@@ -75,7 +76,7 @@ def weighted_pairs(
     lean, chance = np.empty(mean.shape[1]), np.empty(mean.shape[1])
     for i in range(begin, end):
         own, d, g, others = rater[i], entry[i], level[i], size[i] - 1
-        turned = int(turn * others)
+        centre, n, turned = mean[own], n_levels[own], int(turn * others)
         for partner in range(met[i]):
             j = i + 1 + (partner * others // met[i] + turned) % others
             if j >= first[i] + size[i]:
@@ -84,12 +85,11 @@ def weighted_pairs(
             if other == d:
                 continue
             worth = change(how, d, other, place, gain, variance, above, below)
-            gap = score[d] - score[other] + mean[rater[j], level[j]]
-            precision = 1 / (spread[own] * spread[rater[j]] + rest)
-            log_mass = chances(gap, precision, mean[own], log_weight[own], n_levels[own], lean, chance)
-            expected, squares = moments(mean[own], chance, n_levels[own])
+            precision = 1 / (spread[i] * spread[j] + rest)
+            log_mass = chances(at[i] - residual[j], precision, centre, log_weight[own], n, lean, chance)
+            expected, squares = moments(centre, chance, n)
             value += worth * (log_weight[own, g] + lean[g] - log_mass)
-            push = worth * (mean[own, g] - expected) * precision
+            push = worth * (centre[g] - expected) * precision
             stiff = worth * (squares - expected * expected) * precision * precision
             slope[d] += push
             slope[other] -= push

@@ -56,11 +56,11 @@ class Swaps:
     def lists(self, score: Floats) -> Lists:
         """In the order of these scores; equal scores are in the order of their entries."""
         order = np.lexsort((-score, self.task))
-        place = np.empty(len(score), np.int64)
-        place[order] = np.arange(len(score)) - self.starts
+        place = np.empty(len(score))
+        place[order] = np.arange(len(score)) - self.starts + 1
         above, below = np.empty(len(score)), np.empty(len(score))
         of_lists(self.wanted.how, order, self.starts, self.gain, self.discount, above, below)
-        return Lists(self.wanted.how, place + 1.0, self.gain, self.variance, above, below)
+        return Lists(self.wanted.how, place, self.gain, self.variance, above, below)
 
 
 @nb.njit(cache=True, nogil=True)
