@@ -72,7 +72,7 @@ def test_bends_by_finite_differences():
     model, _ = objective()
     score, small = np.random.default_rng(3).normal(size=len(model.task)), 1e-4
     lists = model.swaps.lists(score)
-    _, slope, bend, _ = model.evaluate(score, lists, 0.0)
+    bend = model.evaluate(score, lists, 0.0)[2]
     for entry in range(len(score)):
         step = small * (np.arange(len(score)) == entry)
         up, down = (model.evaluate(score + sign * step, lists, 0.0)[1][entry] for sign in (1, -1))
