@@ -61,6 +61,15 @@ _HOME = {
     "LRegMA": "learning.lregma",
     "LambdaMART": "learning.lambdamart",
     "ListMLE": "learning.listmle",
+    "LTRMAD": "learning.ltrma_d",
+    "LTRMAMLE": "learning.ltrma_mle",
+    "LTRMAS1": "learning.ltrma_s1",
+    "LTRMAS2": "learning.ltrma_s2",
+    "LTRMAS3": "learning.ltrma_s3",
+    "Better": "learning.side",
+    "Range": "learning.side",
+    "Side": "learning.side",
+    "read_side": "learning.side",
     "Ranker": "learning.ranker",
     "features": "learning.features",
     "learn": "learning",
@@ -109,8 +118,20 @@ if TYPE_CHECKING:
     from crowdrank.learning.gda_pw_mart import GDAPWMART as GDAPWMART
     from crowdrank.learning.lambdamart import LambdaMART as LambdaMART
     from crowdrank.learning.listmle import ListMLE as ListMLE
+<<<<<<< HEAD
     from crowdrank.learning.lregma import LRegMA as LRegMA
+=======
+    from crowdrank.learning.ltrma_d import LTRMAD as LTRMAD
+    from crowdrank.learning.ltrma_mle import LTRMAMLE as LTRMAMLE
+    from crowdrank.learning.ltrma_s1 import LTRMAS1 as LTRMAS1
+    from crowdrank.learning.ltrma_s2 import LTRMAS2 as LTRMAS2
+    from crowdrank.learning.ltrma_s3 import LTRMAS3 as LTRMAS3
+>>>>>>> learn
     from crowdrank.learning.ranker import Ranker as Ranker
+    from crowdrank.learning.side import Better as Better
+    from crowdrank.learning.side import Range as Range
+    from crowdrank.learning.side import Side as Side
+    from crowdrank.learning.side import read_side as read_side
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import SUPERVISED as SUPERVISED
     from crowdrank.methods import fit as fit

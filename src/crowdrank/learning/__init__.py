@@ -15,6 +15,7 @@ file, one row in LEARNERS.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from crowdrank.learning.features import Features
@@ -22,15 +23,33 @@ from crowdrank.learning.gda_pw_mart import GDAPWMART
 from crowdrank.learning.labels import Teaching
 from crowdrank.learning.lambdamart import LambdaMART
 from crowdrank.learning.listmle import ListMLE
+<<<<<<< HEAD
 from crowdrank.learning.lregma import LRegMA
+=======
+from crowdrank.learning.ltrma_d import LTRMAD
+from crowdrank.learning.ltrma_mle import LTRMAMLE
+from crowdrank.learning.ltrma_s1 import LTRMAS1
+from crowdrank.learning.ltrma_s2 import LTRMAS2
+from crowdrank.learning.ltrma_s3 import LTRMAS3
+>>>>>>> learn
 from crowdrank.learning.ranker import Learner, Ranker
+from crowdrank.learning.side import Side
 from crowdrank.methods import with_settings
+from crowdrank.settings import SettingError
 
 LEARNERS: dict[str, type[Learner]] = {
     "listmle": ListMLE,
+<<<<<<< HEAD
     "lregma": LRegMA,
     "lambdamart": LambdaMART,
     "gda-pw-mart": GDAPWMART,
+=======
+    "ltrma-d": LTRMAD,
+    "ltrma-mle": LTRMAMLE,
+    "ltrma-s1": LTRMAS1,
+    "ltrma-s2": LTRMAS2,
+    "ltrma-s3": LTRMAS3,
+>>>>>>> learn
 }
 
 
@@ -39,8 +58,8 @@ def learner(name: str, **settings: Any) -> Learner:
     return with_settings(LEARNERS, name, settings)
 
 
-def learn(name: str, features: Features, teaching: Teaching, **settings: Any) -> Ranker:
-    """Learn to rank with the learner of that name.
+def learn(name: str, features: Features, teaching: Teaching, *, side: Side | None = None, **settings: Any) -> Ranker:
+    """Learn to rank with the learner of that name; `side` is what is known of annotators beforehand, for those that can use it.
 
     >>> import crowdrank as cr
     >>> features = cr.features({"item": ["x", "y", "z"], "age": [3, 1, 2]})
@@ -48,4 +67,16 @@ def learn(name: str, features: Features, teaching: Teaching, **settings: Any) ->
     >>> cr.learn("listmle", features, votes, labels="bradley-terry").rank(features).ranking["item"].to_list()
     ['y', 'z', 'x']
     """
-    return learner(name, **settings).learn(features, teaching)
+    chosen = learner(name, **settings)
+    if side is None:
+        return chosen.learn(features, teaching)
+    if not takes_side(type(chosen)):
+        raise SettingError(
+            f"{name} does not use side information; {', '.join(each for each in LEARNERS if takes_side(LEARNERS[each]))} do"
+        )
+    return chosen.learn(features, teaching, side=side)  # type: ignore[call-arg]
+
+
+def takes_side(chosen: type[Learner]) -> bool:
+    """Does its `learn` take side information?"""
+    return "side" in signature(chosen.learn).parameters

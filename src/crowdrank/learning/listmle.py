@@ -87,28 +87,29 @@ def check_top(top: int | None) -> None:
 
 
 def lists_of(label: Floats, words: Vocabulary, top: int | None) -> Rankings:
-    """One list for each task with different labels, the best first; the lowest label, and what comes after `top`, is left to stand below.
+    """One list for each task with different labels, the best first. What has the lowest label, or comes after `top`, is below at infinity:
 
-    Nothing is chosen from what comes last, so that its order, which the labels do not tell, has no part in the likelihood.
+    nothing is chosen from what comes last, so that its order, which the labels do not tell, has no part in the likelihood.
     """
     entry = np.lexsort((-label, words.entry_task))
-    task = words.entry_task[entry]
+    task, ordered = words.entry_task[entry], label[entry]
+    rows = np.arange(len(entry))
     new_task = np.r_[True, np.diff(task) != 0][: len(entry)]
-    new_group = new_task | np.r_[True, np.diff(label[entry]) != 0][: len(entry)]
-    place = np.arange(len(entry)) - np.maximum.accumulate(np.where(new_task, np.arange(len(entry)), 0))
-    group_place = place[np.maximum.accumulate(np.where(new_group, np.arange(len(entry)), 0))]
-    listed = label[entry] > np.minimum.reduceat(label[entry], np.flatnonzero(new_task))[np.cumsum(new_task) - 1]
+    new_group = new_task | np.r_[True, np.diff(ordered) != 0][: len(entry)]
+    start = np.maximum.accumulate(np.where(new_task, rows, 0))
+    group_start = np.maximum.accumulate(np.where(new_group, rows, 0))
+    listed = ordered > np.minimum.reduceat(ordered, np.flatnonzero(new_task))[np.cumsum(new_task) - 1]
     if top is not None:
-        listed &= group_place < top
-    entry, task = entry[listed], task[listed]
-    if not len(entry):
+        listed &= group_start - start < top
+    telling = listed[start]  # tasks with more than one label
+    if not telling.any():
         raise JudgmentError("there is nothing to learn: no task has items of different labels")
-    tasks, row_list = np.unique(task, return_inverse=True)
+    tasks, row_list = np.unique(task[telling], return_inverse=True)
     return Rankings(
         list_annotator=np.zeros(len(tasks), np.int32),
         list_task=tasks.astype(np.int32),
-        unlisted_below=np.ones(len(tasks), dtype=bool),
+        unlisted_below=np.zeros(len(tasks), dtype=bool),
         row_list=row_list.astype(np.int32),
-        entry=entry.astype(np.int32),
-        position=-label[entry],
+        entry=entry[telling].astype(np.int32),
+        position=np.where(listed, -ordered, np.inf)[telling],
     )
