@@ -118,15 +118,12 @@ if TYPE_CHECKING:
     from crowdrank.learning.gda_pw_mart import GDAPWMART as GDAPWMART
     from crowdrank.learning.lambdamart import LambdaMART as LambdaMART
     from crowdrank.learning.listmle import ListMLE as ListMLE
-<<<<<<< HEAD
     from crowdrank.learning.lregma import LRegMA as LRegMA
-=======
     from crowdrank.learning.ltrma_d import LTRMAD as LTRMAD
     from crowdrank.learning.ltrma_mle import LTRMAMLE as LTRMAMLE
     from crowdrank.learning.ltrma_s1 import LTRMAS1 as LTRMAS1
     from crowdrank.learning.ltrma_s2 import LTRMAS2 as LTRMAS2
     from crowdrank.learning.ltrma_s3 import LTRMAS3 as LTRMAS3
->>>>>>> learn
     from crowdrank.learning.ranker import Ranker as Ranker
     from crowdrank.learning.side import Better as Better
     from crowdrank.learning.side import Range as Range

@@ -23,15 +23,12 @@ from crowdrank.learning.gda_pw_mart import GDAPWMART
 from crowdrank.learning.labels import Teaching
 from crowdrank.learning.lambdamart import LambdaMART
 from crowdrank.learning.listmle import ListMLE
-<<<<<<< HEAD
 from crowdrank.learning.lregma import LRegMA
-=======
 from crowdrank.learning.ltrma_d import LTRMAD
 from crowdrank.learning.ltrma_mle import LTRMAMLE
 from crowdrank.learning.ltrma_s1 import LTRMAS1
 from crowdrank.learning.ltrma_s2 import LTRMAS2
 from crowdrank.learning.ltrma_s3 import LTRMAS3
->>>>>>> learn
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.learning.side import Side
 from crowdrank.methods import with_settings
@@ -39,17 +36,14 @@ from crowdrank.settings import SettingError
 
 LEARNERS: dict[str, type[Learner]] = {
     "listmle": ListMLE,
-<<<<<<< HEAD
-    "lregma": LRegMA,
-    "lambdamart": LambdaMART,
-    "gda-pw-mart": GDAPWMART,
-=======
     "ltrma-d": LTRMAD,
     "ltrma-mle": LTRMAMLE,
     "ltrma-s1": LTRMAS1,
     "ltrma-s2": LTRMAS2,
     "ltrma-s3": LTRMAS3,
->>>>>>> learn
+    "lregma": LRegMA,
+    "lambdamart": LambdaMART,
+    "gda-pw-mart": GDAPWMART,
 }
 
 

@@ -29,11 +29,7 @@ def one_more(length, clear):
 
 @nb.njit(cache=True, nogil=True)
 def log_ways(length, clear):
-<<<<<<< HEAD
-    """Log Σ exp(−clear · v) over the ways v = 0 … length − 1 to put one more item into a list."""
-=======
     """Logarithm of Σ exp(−clear · v) over the ways v = 0 … length − 1 to put one more item into a list."""
->>>>>>> learn
     if abs(length * clear) < 1e-3:
         return math.log(length) - (length - 1) * clear / 2 + (length**2 - 1) * clear * clear / 24
     return (1 - length) * clear / 2 + _log_sinh(length * clear / 2) - _log_sinh(clear / 2)
@@ -41,11 +37,7 @@ def log_ways(length, clear):
 
 @nb.njit(cache=True, nogil=True)
 def _log_sinh(x):
-<<<<<<< HEAD
-    """Log |2 sinh x|, also where sinh overflows."""
-=======
     """Logarithm of |2 sinh x|, also where sinh overflows."""
->>>>>>> learn
     return abs(x) + math.log(-math.expm1(-2 * abs(x)))
 
 
