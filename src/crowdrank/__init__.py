@@ -56,7 +56,10 @@ _HOME = {
     "load_ranker": "saved",
     "save": "saved",
     "Features": "learning.features",
+    "GDAPWMART": "learning.gda_pw_mart",
     "LEARNERS": "learning",
+    "LRegMA": "learning.lregma",
+    "LambdaMART": "learning.lambdamart",
     "ListMLE": "learning.listmle",
     "LTRMAD": "learning.ltrma_d",
     "LTRMAMLE": "learning.ltrma_mle",
@@ -112,7 +115,10 @@ if TYPE_CHECKING:
     from crowdrank.learning.features import Features as Features
     from crowdrank.learning.features import features as features
     from crowdrank.learning.features import read_features as read_features
+    from crowdrank.learning.gda_pw_mart import GDAPWMART as GDAPWMART
+    from crowdrank.learning.lambdamart import LambdaMART as LambdaMART
     from crowdrank.learning.listmle import ListMLE as ListMLE
+    from crowdrank.learning.lregma import LRegMA as LRegMA
     from crowdrank.learning.ltrma_d import LTRMAD as LTRMAD
     from crowdrank.learning.ltrma_mle import LTRMAMLE as LTRMAMLE
     from crowdrank.learning.ltrma_s1 import LTRMAS1 as LTRMAS1

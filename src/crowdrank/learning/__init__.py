@@ -19,8 +19,11 @@ from inspect import signature
 from typing import Any
 
 from crowdrank.learning.features import Features
+from crowdrank.learning.gda_pw_mart import GDAPWMART
 from crowdrank.learning.labels import Teaching
+from crowdrank.learning.lambdamart import LambdaMART
 from crowdrank.learning.listmle import ListMLE
+from crowdrank.learning.lregma import LRegMA
 from crowdrank.learning.ltrma_d import LTRMAD
 from crowdrank.learning.ltrma_mle import LTRMAMLE
 from crowdrank.learning.ltrma_s1 import LTRMAS1
@@ -38,6 +41,9 @@ LEARNERS: dict[str, type[Learner]] = {
     "ltrma-s1": LTRMAS1,
     "ltrma-s2": LTRMAS2,
     "ltrma-s3": LTRMAS3,
+    "lregma": LRegMA,
+    "lambdamart": LambdaMART,
+    "gda-pw-mart": GDAPWMART,
 }
 
 
