@@ -10,7 +10,11 @@ import sys
 
 import typer
 
+<<<<<<< HEAD
 from crowdrank.cli import collect, evaluate, methods, rank, simulate
+=======
+from crowdrank.cli import evaluate, methods, rank, rankers, simulate
+>>>>>>> main
 
 app = typer.Typer(
     name="crowdrank",
@@ -21,6 +25,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("rank")(rank.rank)
+app.command("train")(rankers.train)
+app.command("predict")(rankers.predict)
 app.command("compare")(evaluate.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("next")(collect.next_questions)

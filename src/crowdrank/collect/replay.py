@@ -7,6 +7,7 @@ gold, which no policy sees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,13 @@ def replay(
     every: int = 50,
     seeds: int | Iterable[int] = 1,
     refit: bool = True,
-    prior: float = 4.0,
-    quality_prior: tuple[float, float] = (30.0, 2.0),
+    start: State | None = None,
 ) -> Any:
     """How accurate the ranking is after so many answers, for each policy and seed: a data frame policy, seed, votes, acc.
 
     `judgments` are the pool of answers, `budget` how many of them are asked for (by default all). Policies may be named by a dict, so that
-    several settings of one stand side by side. `refit=False` ranks by the beliefs that the answers updated one by one.
+    several settings of one stand side by side. `refit=False` ranks by the beliefs that the answers updated one by one. `start` is what is
+    believed before the first answer; by default what `State.start` says.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
@@ -52,13 +53,13 @@ def replay(
     check(isinstance(every, int) and every >= 1, "every", every, "a whole number of at least 1")
     check(budget >= every, "budget", budget, f"at least {every}, the answers between two checkpoints")
     named = _named(policies)
-    start = State.start(judgments.vocabulary, prior=prior, quality_prior=quality_prior)
+    before = State.start(judgments.vocabulary) if start is None else start.over(judgments.vocabulary)
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     rows: dict[str, list[Any]] = {"policy": [], "seed": [], "votes": [], "acc": []}
     for number, (name, policy) in enumerate(named.items()):
         for seed in chosen:
             report("replay", number * len(chosen) + chosen.index(seed), len(named) * len(chosen))
-            collection = _Collection(judgments, pairs, policy, start, budget, seed)
+            collection = _Collection(judgments, pairs, policy, before, budget, seed)
             for votes in range(every, budget + 1, every):
                 state = collection.until(votes, refit)
                 acc = evaluate(state.consensus(), gold, ["acc"]).mean["acc"]
@@ -107,14 +108,8 @@ class _Collection:
             self._ask()
         if refit:
             rows = np.sort(self.order[self.asked])
-            columns = (getattr(self.pairs, name)[rows] for name in ("annotator", "left", "right", "outcome"))
-            answers = Judgments(
-                self.judgments.vocabulary,
-                self.judgments.only("pairs").grades,
-                Pairs(*columns),
-                self.judgments.only("pairs").rankings,
-            )
-            self.state = self.state.refit(answers)
+            columns = {name: getattr(self.pairs, name)[rows] for name in ("annotator", "left", "right", "outcome")}
+            self.state = self.state.refit(replace(self.judgments.only("pairs"), pairs=Pairs(**columns)))
         self._weigh(np.flatnonzero(self.open))
         return self.state
 
