@@ -74,5 +74,7 @@ def _cell(cell: dict[str, float]) -> str:
     ours += f" ± {cell['deviation']:.{min(digits, 3)}f}" if cell["deviation"] is not None else ""
     if cell["paper"] is None:
         return ours
-    far = cell["deviation"] is not None and cell["value"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+    far = (
+        cell["deviation"] is not None and cell["value"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+    )
     return f"{ours} ({cell['paper']:.{digits}f}{' !' if far else ''})"

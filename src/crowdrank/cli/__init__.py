@@ -10,11 +10,7 @@ import sys
 
 import typer
 
-<<<<<<< HEAD
-from crowdrank.cli import collect, evaluate, methods, rank, simulate
-=======
-from crowdrank.cli import evaluate, methods, rank, rankers, simulate
->>>>>>> main
+from crowdrank.cli import collect, evaluate, methods, rank, rankers, simulate
 
 app = typer.Typer(
     name="crowdrank",
