@@ -14,7 +14,8 @@ import polars as pl
 
 import crowdrank as cr
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 from active import figure_2, figure_3, table_4, table_5
 from publish import Cell, data, publish
 
