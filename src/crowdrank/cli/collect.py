@@ -48,9 +48,13 @@ def next_questions(
         typer.Option(metavar="FILE", help="What an answer costs: annotator, cost. Gains are per unit.", show_default=False),
     ] = None,
     policy: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="information-gain, random, least-compared, uncertainty, thompson, top-k or grades."),
-    ] = "information-gain",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="random, least-compared, uncertainty, thompson, top-k; by default information-gain, of grades alone grades.",
+            show_default=False,
+        ),
+    ] = None,
     gamma: Gamma = None,
     settings: Settings = None,
     repeat: Annotated[bool, typer.Option("--repeat", metavar="", help="Several annotators may get the same pair.")] = False,
@@ -81,8 +85,10 @@ def next_questions(
     from crowdrank.collect import questions
     from crowdrank.formats.files import of_file
 
-    chosen = _policy(policy, given, gamma)
+    if policy is not None:
+        _policy(policy, given, gamma)  # mistakes are told before anything is read
     judgments = formats.read(*files, columns=options.assignments(column, "--column"), top_k=top_k)
+    chosen = _policy(policy or questions.usual_policy(judgments), given, gamma)
     with screen.progress():
         found = questions.next_questions(
             judgments,

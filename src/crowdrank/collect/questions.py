@@ -42,7 +42,7 @@ def next_questions(
     annotator: Any = None,
     count: int = 1,
     *,
-    policy: str | Policy = "information-gain",
+    policy: str | Policy | None = None,
     state: State | None = None,
     items: Any = None,
     cost: Mapping[Any, float] | None = None,
@@ -55,7 +55,7 @@ def next_questions(
     They are in the order in which they were chosen, each in the light of those before. The gain is the expected information, in nats.
 
     - `annotator`: who is at hand. One name, or several: each gets `count` questions. None: the best `count` of the whole crowd.
-    - `policy` and its settings (`gamma=5`): see `crowdrank.collect.policies`; of a study of grades alone it is `grades`.
+    - `policy` and its settings (`gamma=5`): see `crowdrank.collect.policies`. By default information-gain; grades, where there is nothing else.
     - `state`: what is believed so far, kept up to date by whoever asks; by default the judgments are fitted anew.
     - `items`: a table of the items in rotation, with the columns item, perhaps task, and perhaps owner (an annotator who is not asked
       about it). Items that nobody has judged yet may be among them. By default all that were judged are.
@@ -68,8 +68,7 @@ def next_questions(
     ['task', 'annotator', 'left', 'right', 'gain']
     """
     check(isinstance(count, int) and count >= 1, "count", count, "a whole number of at least 1")
-    graded = judgments.kinds == ("grades",) and policy == "information-gain" and not settings
-    chosen = policy_of("grades" if graded else policy, settings)
+    chosen = policy_of(policy or usual_policy(judgments), settings)
     named = (
         None
         if annotator is None
@@ -91,6 +90,11 @@ def next_questions(
         compared = np.bincount(np.concatenate([entry[pairs.left], entry[pairs.right]]), minlength=words.n_entries)
     desk = Desk(state, limits, chosen, compared, repeat=repeat, seed=seed)
     return _frame(desk.questions(at_hand, count), state.vocabulary, seed)
+
+
+def usual_policy(judgments: Judgments) -> str:
+    """The policy for a study of this kind."""
+    return "grades" if judgments.kinds == ("grades",) else "information-gain"
 
 
 class Desk:

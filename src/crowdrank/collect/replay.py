@@ -73,14 +73,15 @@ def replay(
 
 def _named(policies: Any) -> dict[str, Policy]:
     if isinstance(policies, Mapping):
-        return {name: policy_of(policy) for name, policy in policies.items()}
-    several = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else list(policies)
-    named = {policy.name: policy for policy in map(policy_of, several)}
-    if len(named) < len(several):
-        raise SettingError("a policy is named twice; give several settings of one by name: {'gamma 0': …, 'gamma 1': …}")
-    for name, policy in named.items():
+        named = {name: policy_of(policy) for name, policy in policies.items()}
+    else:
+        several = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else list(policies)
+        named = {policy.name: policy for policy in map(policy_of, several)}
+        if len(named) < len(several):
+            raise SettingError("a policy is named twice; give several settings of one by name: {'gamma 0': …, 'gamma 1': …}")
+    for policy in named.values():
         if policy.asks != "pairs":
-            raise SettingError(f"replay asks for pairs; the policy {name} does not")
+            raise SettingError(f"replay asks for pairs; the policy {policy.name} does not")
     return named
 
 
