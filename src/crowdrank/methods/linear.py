@@ -137,7 +137,7 @@ class LinearAggregator:
 
 def weighted(cells: Cells, weight: Floats, n_entries: int) -> Floats:
     """Each entry's sum over its cells, NaN where there are none."""
-    score = sum_by(cells.entry, (cells.value * weight).sum(axis=1), n_entries)
+    score = sum_by(cells.entry, np.einsum("cv,cv->c", cells.value, weight), n_entries)
     return np.where(np.bincount(cells.entry, minlength=n_entries) > 0, score, np.nan)
 
 
