@@ -2,8 +2,8 @@
 
 The weights make the wanted measure large on average, under the distribution over orders of `numerics.permutations`: exactly, over
 all orders of six sampled items of each task, sampled anew in every pass; by AdaGrad in small batches of tasks. The weights of the
-last half of the passes are averaged, and those of three such walks. An annotator's weights are what all share plus what is their own; whoever was not met often
-enough in training has only the shared ones.
+last half of the passes are averaged, and those of three such walks. An annotator's weights are what all share plus what is their own;
+whoever was not met often enough in training has only the shared ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crowdrank.methods.lesson import Lesson, lesson, sampled
 from crowdrank.methods.objective import Target, target
 from crowdrank.methods.preferences import Cells
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
-from crowdrank.numerics.permutations import FIRST, MOST_ITEMS, ORDERS, expected_over_tasks
+from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, choice
@@ -272,6 +272,6 @@ class _Batches:
     def _step(self, steps: _AdaGrad, sample: Sample, size: Sample, gain: Floats, best: Floats) -> float:
         slope = np.zeros_like(steps.weight)
         how, discount = self.wanted.how, self.discount
-        total = expected_over_tasks(sample, size, *self.cells, steps.weight, gain, best, how, discount, ORDERS, FIRST, slope)
+        total = expected_over_tasks(sample, size, *self.cells, steps.weight, gain, best, how, discount, slope)
         steps.climb(slope / len(sample))
         return float(total)
