@@ -109,7 +109,7 @@ class LinearAggregator:
         new = int((code < 0).sum())
         if new:
             how = "the weights that all share count for them" if self.weight[-1].any() else "what they say does not count"
-            notes.append(f"{new:,} annotators not met often enough in training: {how}")
+            notes.append(f"{new:,} annotator{'s' * (new > 1)} not met often enough in training: {how}")
         first = int(self.method.columns[0] == "missing")
         moved, use = influence(cells, weight, first, words)
         columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": use, "influence": moved}
