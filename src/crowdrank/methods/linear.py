@@ -147,14 +147,24 @@ def train_linear(method: LinearMethod, judgments: Judgments, gold: Gold, validat
     known = lesson(judgments, gold, validation, method.seed)
     wanted = target(method.measure)
     chosen, passes = method.variants()[0], method.max_iter
+    doing = f"learning {method.name}"
     if known.held:
-        tried = [learned for variant in method.variants() for learned in reversed(list(_learned(variant, judgments, known)))]
+        tried = _tried(method.variants(), judgments, known, doing)
         best = tried[usual_or_better([known.worth(wanted, learned.scores()) for learned in tried])]
         if not known.refit:
             return best.aggregator()
-        chosen, passes = best.method, best.passes
-    *_, last = _learned(replace(chosen, max_iter=passes), judgments, known.whole)  # type: ignore[type-var]
+        chosen, passes, doing = best.method, best.passes, f"{doing} from all tasks"
+    *_, last = _learned(replace(chosen, max_iter=passes), judgments, known.whole, doing)  # type: ignore[type-var]
     return last.aggregator()
+
+
+def _tried(ways: Sequence[LinearMethod], judgments: Judgments, known: Lesson, doing: str) -> list[_Learned]:
+    """What each way learns, after each stage of the passes; the first way after all passes first."""
+    tried = []
+    for number, way in enumerate(ways, 1):
+        which = f", way {number} of {len(ways)}" if len(ways) > 1 else ""
+        tried += reversed(list(_learned(way, judgments, known, doing + which)))
+    return tried
 
 
 def usual_or_better(worths: Sequence[Floats]) -> int:
@@ -195,8 +205,8 @@ class _Learned:
         return LinearAggregator(self.method, self.words.annotators[known], self._effective(), training)
 
 
-def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Iterator[_Learned]:
-    """The weights after each stage of the passes."""
+def _learned(method: LinearMethod, judgments: Judgments, known: Lesson, doing: str) -> Iterator[_Learned]:
+    """The weights after each stage of the passes; `doing` is what a progress bar says."""
     words = judgments.vocabulary
     cells = method.cells(judgments)
     own = rows_of_annotators(method.weights, cells, known, words)
@@ -208,7 +218,7 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Itera
     batches = _Batches(cells, own, scale, known, target(method.measure), words.n_entries)
     sums, worths = [np.zeros_like(walks[0].weight)], []
     for number in range(1, method.max_iter + 1):
-        report(f"learning {method.name}", number, method.max_iter)
+        report(doing, number, method.max_iter)
         worths.append(float(np.mean([batches.one_pass(walk, rng) for walk in walks])))
         sums.append(sums[-1] + np.mean([walk.weight for walk in walks], axis=0))
         if number * STAGES % method.max_iter < STAGES:  # the end of a stage
