@@ -160,7 +160,7 @@ def train_linear(method: LinearMethod, judgments: Judgments, gold: Gold, validat
 
 def _tried(ways: Sequence[LinearMethod], judgments: Judgments, known: Lesson, doing: str) -> list[_Learned]:
     """What each way learns, after each stage of the passes; the first way after all passes first."""
-    tried = []
+    tried = list[_Learned]()
     for number, way in enumerate(ways, 1):
         which = f", way {number} of {len(ways)}" if len(ways) > 1 else ""
         tried += reversed(list(_learned(way, judgments, known, doing + which)))
