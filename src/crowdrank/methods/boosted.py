@@ -64,7 +64,7 @@ class Boosted:
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> BoostedAggregator:
         """Learn from the tasks with gold, but for those named for validation: nothing is chosen on them."""
-        lightgbm = _lightgbm()
+        lightgbm = lightgbm_module()
         require(self.name, judgments, self.takes)
         known, words = lesson(judgments, gold, () if validation is None else validation, self.seed), judgments.vocabulary
         cells = cells_of(judgments, self.potential)
@@ -142,7 +142,7 @@ class BoostedAggregator:
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Self:
         """From what was saved."""
-        lightgbm = _lightgbm()
+        lightgbm = lightgbm_module()
         models = tuple(lightgbm.Booster(model_str=text) for text in state["models"])
         return cls(Boosted(**state["settings"]), ids(state["annotators"]), models)
 
@@ -169,7 +169,8 @@ def standardised(values: Floats, words: Vocabulary) -> Floats:
     return np.asarray(centred / np.where(deviation > ALL_THE_SAME, deviation, np.inf))
 
 
-def _lightgbm() -> Any:
+def lightgbm_module() -> Any:
+    """LightGBM, which not everybody has installed."""
     try:
         import lightgbm
     except ImportError:

@@ -14,11 +14,11 @@ negative if being listed speaks for an item; `preferred` and `beaten` are β⁺ 
 Volkovs, Zemel: CRF framework for supervised preference aggregation, CIKM 2013. The paper divides α by M² too; undivided does better.
 
 >>> import crowdrank as cr
->>> who = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": ["ann", "ann", "bob", "bob"] * 2}
->>> lists = cr.judgments({**who, "item": list("xyyxuvvu"), "rank": [1, 2] * 4})
+>>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")
+>>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": who, "item": items, "rank": [1, 2] * 4}
 >>> gold = cr.gold({"task": ["q1", "q1"], "item": ["x", "y"], "grade": [1, 0]})  # ann is right about q1
->>> trained = cr.CRF().train(lists, gold)
->>> trained.fit(lists).ranking["item"].to_list()
+>>> trained = cr.CRF().train(cr.judgments(lists), gold)
+>>> trained.fit(cr.judgments(lists)).ranking["item"].to_list()
 ['x', 'y', 'u', 'v']
 """
 
