@@ -3,7 +3,8 @@
 The features of an item are those of `crf` (missed, preferred, beaten) for every annotator met often enough in training, their sums over
 all annotators, and the same again measured within the task: less their mean, over their deviation. Several models, each grown from
 samples of the items and features, are averaged: every other one learns the order of each list, the others the grades themselves; they
-err in different places. Trees can learn what no weighted sum can: that an annotator is to be believed only where another says nothing. The `annotators` have a column `importance`: the share of the gain of all splits that is on their features.
+err in different places. Trees can learn what no weighted sum can: that an annotator is to be believed only where another says nothing.
+The `annotators` have a column `importance`: the share of the gain of all splits that is on their features.
 
 Ke et al.: LightGBM, NeurIPS 2017. Bruch: An alternative cross entropy loss for learning-to-rank, WWW 2021.
 
