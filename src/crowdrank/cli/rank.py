@@ -100,7 +100,8 @@ def rank(
     formats.write_files({**tables, save: training.as_bytes(ranker)} if save else tables)
     if json:
         used = asdict(getattr(ranker, "method", ranker))
-        screen.print_json(_as_json(consensus, {name: used[name] for name in used if load or name in given or name == "seed"}))
+        shown = used if hasattr(ranker, "method") else {name: used[name] for name in used if name in given or name == "seed"}
+        screen.print_json(_as_json(consensus, shown))
     else:
         written = [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), ("what was learned", save)]
         _show(consensus, judgments, [*written, *_named(qrels)])
