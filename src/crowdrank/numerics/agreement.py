@@ -8,7 +8,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Floats
 
 
 def concordance(starts: NDArray[np.int64], position: Floats, score: Floats) -> tuple[Floats, Floats]:
@@ -16,57 +17,38 @@ def concordance(starts: NDArray[np.int64], position: Floats, score: Floats) -> t
 
     Rows ascend by position within each list.
     """
-    pairs, agree = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
     # Sorted here, not in the kernel: there, sorting takes three seconds to compile.
-    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    order = np.lexsort((score, group))
-    new = np.r_[True, np.diff(score[order]) != 0] | np.r_[True, np.diff(group) != 0]
-    count = np.cumsum(new[: len(order)])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = count - count[starts[group]]
-    _concordance(starts, position, place, pairs, agree)
-    return pairs, agree
+    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    order = np.lexsort((-score, group))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = _first_alike(group, score[order]) - starts[group] + 1
+    place = _first_alike(group, position)
+    clear, agree = concordance_of_ranks(starts, place, rank)
+    pairs = sum_by(group, place - starts[group], len(starts) - 1)  # those of each row with rows of earlier places
+    return pairs, agree + (pairs - clear) / 2
 
 
-@nb.njit(cache=True, nogil=True)
-def _concordance(starts, position, place, pairs, agree):
-    """A Fenwick tree over the places of the scores in their list, from 0 for the lowest, holds the rows passed so far."""
-    for number in range(len(starts) - 1):
-        start, end = starts[number], starts[number + 1]
-        size = end - start
-        tree = np.zeros(size + 1, dtype=np.int64)
-        group = start
-        while group < end:
-            after = group
-            while after < end and position[after] == position[group]:
-                after += 1
-            passed = group - start
-            for row in range(group, after):
-                below, not_above = _count(tree, place[row]), _count(tree, place[row] + 1)
-                pairs[number] += passed
-                agree[number] += passed - (below + not_above) / 2
-            for row in range(group, after):
-                at = place[row] + 1
-                while at <= size:
-                    tree[at] += 1
-                    at += at & -at
-            group = after
+def _first_alike(group: Codes, value: Floats) -> NDArray[np.int64]:
+    """For each row the first of the rows around it that share its list and value."""
+    new = np.r_[True, (np.diff(value) != 0) | (np.diff(group) != 0)][: len(value)]
+    return np.asarray(np.maximum.accumulate(np.where(new, np.arange(len(value)), 0)))
 
 
 def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: NDArray[Any]) -> tuple[Floats, Floats]:
     """Per list: pairs of different place and different rank, and how many of them the ranks put the same way.
 
-    Rows ascend by place within each list; ranks are whole numbers from 1 up to at most the length of the list. Without sorting: the
-    ranks themselves are the leaves of the tree.
+    Rows ascend by place within each list; ranks are whole numbers from 1 up to at most the length of the list.
     """
     pairs, agree = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
     if len(rank):  # compiling takes a second
-        _concordance_of_ranks(starts, place, rank, np.zeros(np.diff(starts).max() + 1, np.int64), pairs, agree)
+        tree = np.zeros(np.diff(starts).max() + 1, np.int64)
+        _concordance(starts, place.astype(np.int64, copy=False), rank.astype(np.int64, copy=False), tree, pairs, agree)
     return pairs, agree
 
 
 @nb.njit(cache=True, nogil=True)
-def _concordance_of_ranks(starts, place, rank, tree, pairs, agree):
+def _concordance(starts, place, rank, tree, pairs, agree):
+    """A Fenwick tree over the ranks of a list holds the rows passed so far."""
     for number in range(len(pairs)):
         start, end = starts[number], starts[number + 1]
         size = end - start
