@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
+from crowdrank.numerics.keys import MOST_BITS, count_runs, key_widths, packed, unpacked
+from crowdrank.numerics.keys import TIED as TIED
+from crowdrank.numerics.keys import WON_LEFT as WON_LEFT
+from crowdrank.numerics.keys import WON_RIGHT as WON_RIGHT
+from crowdrank.study import LEFT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
-KIND_BITS = 2
-NEAR_BITS = 12  # the scores of 2¹² entries, and what is summed for them, stay in the cache while their votes are counted
 MOST_LEVELS = 32  # of grades; finer ones are taken together by methods that learn something for each grade
 MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more is a mistake or needs a method that does not look at pairs
 
@@ -226,9 +228,6 @@ def unshown_order(first: Codes, second: Codes) -> NDArray[np.bool_]:
     return np.asarray((first > second) ^ ((first + second) % 2 == 1))
 
 
-WON_LEFT, WON_RIGHT, TIED = 0, 1, 2  # kinds of vote
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:
     """Equal votes counted together: `weight[r]` times, `winner[r]` was put before `loser[r]`, or (TIED) beside it.
@@ -248,66 +247,23 @@ class Votes:
 
 def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: bool = False) -> Votes:
     """Count the pairs, by annotator or (`pooled`) over all of them, and (`sides`) by which item stood on the left."""
-    turned = pairs.outcome == RIGHT
-    if not sides:
-        turned |= (pairs.outcome == TIE) & (pairs.left > pairs.right)
-    kind = np.array([TIED, WON_LEFT, WON_RIGHT if sides else WON_LEFT], np.int8)[pairs.outcome]  # by outcome: 0, 1, −1
-    winner, loser = np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right)
-    starts = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)
-    beside = (np.arange(vocabulary.n_entries, dtype=np.int32) - starts)[loser]  # its place within the task, to save bits
-    whole = {"winner": _bits(vocabulary.n_entries), "beside": _bits(int(np.diff(vocabulary.task_starts).max(initial=0)))}
-    near = min(whole["beside"], NEAR_BITS)
-    fields = [  # the most significant first: what is looked up for votes that follow each other is near each other in memory
-        (winner >> near, whole["winner"] - near),
-        (beside >> near, whole["beside"] - near),
-        (pairs.annotator, 0 if pooled else _bits(len(vocabulary.annotators))),
-        (winner & ((1 << near) - 1), near),
-        (beside & ((1 << near) - 1), near),
-        (kind, KIND_BITS),
-    ]
-    if sum(bits for _, bits in fields) > 63:
+    widths = key_widths(vocabulary.n_entries, vocabulary.task_starts, 0 if pooled else len(vocabulary.annotators))
+    if sum(widths) > MOST_BITS:
         raise JudgmentError("too many annotators and items for one fit: fit tasks, or halves of the annotators, separately")
-    keys, weight = _counted(_packed(fields), pairs.weight)
+    first = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)  # entry of each entry's task
+    keys = packed(pairs.annotator, pairs.left, pairs.right, pairs.outcome, first, widths, sides)
+    keys, weight = _counted(keys, pairs.weight)
     if pairs.weight is not None:
         keys, weight = keys[weight > 0], weight[weight > 0]
-    winner_far, beside_far, annotator, winner, beside, sort = _unpacked(keys, [bits for _, bits in fields])
-    winner |= winner_far << near
-    beside |= beside_far << near
-    return Votes(annotator, winner, beside + starts[winner], sort.astype(np.int8), weight)
-
-
-def _packed(fields: list[tuple[NDArray[Any], int]]) -> NDArray[np.int64]:
-    """One whole number per row, the first column in its highest bits: sorting it is twenty times faster than sorting rows."""
-    keys = np.zeros(len(fields[0][0]), np.int64)
-    for codes, bits in fields:
-        if bits > 0:
-            keys <<= bits
-            keys |= codes
-    return keys
-
-
-def _unpacked(keys: NDArray[np.int64], widths: list[int]) -> list[Codes]:
-    """The columns again; zeros for those that have no bits."""
-    columns, below = [], 0
-    for bits in reversed(widths):
-        columns.append(((keys >> below) & ((1 << bits) - 1)).astype(np.int32) if bits else np.zeros(len(keys), np.int32))
-        below += bits
-    return columns[::-1]
+    return Votes(*unpacked(keys, first, widths), weight)
 
 
 def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:
     """The distinct keys, ascending, and how often each occurs, or the sum of its weights."""
     if weight is None:
         keys.sort()
-    else:
-        order = np.lexsort((weight, keys))  # by weight too: sums of floats depend on the order of their terms
-        keys, weight = keys[order], weight[order]
+        return count_runs(keys)
+    order = np.lexsort((weight, keys))  # by weight too: sums of floats depend on the order of their terms
+    keys, weight = keys[order], weight[order]
     starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(keys)])
-    if weight is None:
-        return keys[starts], np.diff(np.r_[starts, len(keys)]).astype(np.float64)
     return keys[starts], np.add.reduceat(weight, starts) if len(starts) else np.zeros(0)
-
-
-def _bits(count: int) -> int:
-    """Bits that hold any code below `count`."""
-    return max(count - 1, 0).bit_length()

@@ -133,6 +133,14 @@ class Judgments:
             np.concatenate([entry_task[self.grades.entry], entry_task[self.pairs.left], lists.list_task[lists.row_list]]),
         )
 
+    def per_annotator(self) -> NDArray[np.int64]:
+        """How many judgments each annotator gave; a row of a ranking counts as one."""
+        n, lists = len(self.vocabulary.annotators), self.rankings
+        listed = np.bincount(lists.list_annotator, np.diff(lists.list_starts), n).astype(np.int64)
+        return np.asarray(
+            np.bincount(self.grades.annotator, minlength=n) + np.bincount(self.pairs.annotator, minlength=n) + listed
+        )
+
     def __len__(self) -> int:
         return len(self.grades) + len(self.pairs) + len(self.rankings)
 

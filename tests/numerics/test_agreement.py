@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdrank.numerics.agreement import concordance, concordance_of_ranks
+from crowdrank.numerics.agreement import concordance, concordance_of_ranks, count_answers, pair_agreement
+from crowdrank.study import Pairs
 
 # Few values, so that positions and scores are often equal.
 LISTS = st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), max_size=12), min_size=1, max_size=5)
@@ -47,3 +48,24 @@ def test_ranks_agree_with_looking_at_every_pair(lists):
     clear = [[(a, b) for a, b in combinations(rows, 2) if a[0] != b[0] and a[1] != b[1]] for rows in ranked]
     assert pairs.tolist() == [len(each) for each in clear]
     assert agree.tolist() == [sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in each) for each in clear]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 4), st.integers(-1, 1), st.integers(1, 3)), max_size=20
+    ),
+    st.booleans(),
+)
+def test_votes_agree_with_looking_at_each(rows, weighted):
+    score = np.array([0.5, 2.0, 0.5, np.nan, -1.0])
+    annotator, left, right, outcome, weight = np.array(rows, dtype=np.int32).reshape(-1, 5).T.copy()
+    pairs = Pairs(annotator, left, right, outcome.astype(np.int8), weight=weight.astype(float) if weighted else None)
+    total, agree = pair_agreement(pairs, score, 3)
+    told = [row for row in rows if row[3] and 3 not in row[1:3]]
+    for who in range(3):
+        own = [(np.sign(score[a] - score[b]) * said, w if weighted else 1) for k, a, b, said, w in told if k == who]
+        assert total[who] == sum(w for _, w in own)
+        assert agree[who] == sum(w * (same + 1) / 2 for same, w in own)
+        assert count_answers(pairs, 3)[who].tolist() == [
+            sum(k == who and o == said for k, _, _, o, _ in rows) for said in (-1, 0, 1)
+        ]

@@ -38,3 +38,12 @@ def test_numbers_follow_the_first_nodes_whatever_the_order_of_the_edges(graph, r
 def test_a_long_chain_hangs_together():
     order = np.random.default_rng(0).permutation(100_000).astype(np.int32)
     assert not components(100_000, order[:-1], order[1:]).any()
+
+
+@given(graphs())
+def test_knowing_how_many_there_are_at_least_changes_nothing(graph):
+    nodes, edges = graph
+    ours = components(nodes, edges[:, 0].copy(), edges[:, 1].copy())
+    twice = np.r_[edges, edges]
+    for least in range(1, ours.max() + 2):
+        assert np.array_equal(ours, components(nodes, twice[:, 0].copy(), twice[:, 1].copy(), least))

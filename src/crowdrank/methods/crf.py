@@ -14,7 +14,8 @@ negative if being listed speaks for an item; `preferred` and `beaten` are β⁺ 
 Volkovs, Zemel: CRF framework for supervised preference aggregation, CIKM 2013. The paper divides α by M² too; undivided does better.
 
 >>> import crowdrank as cr
->>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": ["ann", "ann", "bob", "bob"] * 2, "item": list("xyyxuvvu"), "rank": [1, 2] * 4}
+>>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")
+>>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": who, "item": items, "rank": [1, 2] * 4}
 >>> gold = cr.gold({"task": ["q1", "q1"], "item": ["x", "y"], "grade": [1, 0]})  # ann is right about q1
 >>> trained = cr.CRF().train(cr.judgments(lists), gold)
 >>> trained.fit(cr.judgments(lists)).ranking["item"].to_list()

@@ -19,6 +19,7 @@ from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Gold, Judgments, Kind, OfPair, Pairs, Vocabulary
 
+APART = 1.2  # scores to log-odds of winning, at the start
 START = 0.9  # quality everybody starts from: at 1 itself there is no slope to leave by
 TIE_SPREAD = 1.0  # of the logarithm of the raters' tie thresholds around the crowd's
 BIAS_SPREAD = 1.0  # of the raters' biases towards one side, in log-odds
@@ -150,6 +151,8 @@ def _usual_ties(share: float, link: Link) -> float:
 def _start(model: VoteModel, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:
     start = np.zeros(model.layout.size)
     blocks = model.layout.unpack(start)
+    if gold is None:
+        blocks.score[:] = _start_scores(model.votes, words.n_entries)
     if "ties" in model.free:
         assert model.priors.normal is not None
         blocks.ties[:] = model.priors.normal["ties"][0]
@@ -157,6 +160,13 @@ def _start(model: VoteModel, raters: Raters, words: Vocabulary, gold: Gold | Non
         quality = _start_quality(model.votes, raters, words, gold)
         blocks.quality[:] = np.log(quality / (1 - quality))
     return start
+
+
+def _start_scores(table: Votes, n_entries: int) -> Floats:
+    """The log-odds of winning, a little apart: opponents who differ among themselves draw shares of wins towards a half."""
+    decided = np.where(table.kind == TIED, 0.0, table.weight)
+    won, lost = (sum_by(side, decided, n_entries) for side in (table.winner, table.loser))
+    return np.asarray(APART * np.log((won + 1) / (lost + 1)))
 
 
 def _start_quality(table: Votes, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:

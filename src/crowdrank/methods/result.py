@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
 from crowdrank.convert import as_rankings
-from crowdrank.numerics.agreement import concordance
+from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, OfPair, Pairs, Vocabulary
@@ -50,7 +50,8 @@ def wrap(
     was left to choose.
     """
     words = judgments.vocabulary
-    component = None if compared is None else components(words.n_entries, compared.left, compared.right)
+    tasks = int(np.count_nonzero(np.diff(words.task_starts)))
+    component = None if compared is None else components(words.n_entries, compared.left, compared.right, least=tasks)
     if annotators is None:
         annotators = annotator_columns(judgments, *agreement(judgments, score))
     return Consensus(
@@ -84,13 +85,12 @@ def annotator_columns(
     One row per annotator; or, given `annotator` and `task` of each row (ascending), one per annotator and task.
     """
     words = judgments.vocabulary
-    by_annotator, by_task = judgments.annotator_and_task()
     if annotator is None:
         annotator = np.arange(len(words.annotators), dtype=np.int32)
     if task is None:
-        count = np.bincount(by_annotator, minlength=len(words.annotators))
+        count = judgments.per_annotator()
     else:
-        count = np.unique(np.stack([by_annotator, by_task]), axis=1, return_counts=True)[1]
+        count = np.unique(np.stack(judgments.annotator_and_task()), axis=1, return_counts=True)[1]
     verdict = verdicts(quality, evidence)
     verdict[np.isin(annotator, [code for code, _ in _one_sided_annotators(judgments)])] = "one-sided"
     columns = {"annotator": words.annotators[annotator], "judgments": count, "quality": quality, "verdict": verdict}
@@ -107,11 +107,7 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
     score = np.where(rank > 0, -rank.astype(np.float64), np.nan)
     n = len(judgments.vocabulary.annotators)
     pairs, lists = judgments.pairs, as_rankings(judgments)
-    with np.errstate(invalid="ignore"):
-        same = np.sign(score[pairs.left] - score[pairs.right]) * pairs.outcome
-    told = np.where((pairs.outcome != TIE) & ~np.isnan(same), 1.0 if pairs.weight is None else pairs.weight, 0.0)
-    total = sum_by(pairs.annotator, told, n)
-    agree = sum_by(pairs.annotator, np.where(told > 0, told * (same + 1) / 2, 0.0), n)
+    total, agree = pair_agreement(pairs, score, n)
     if len(lists):
         scored = ~np.isnan(score[lists.entry])
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
@@ -166,7 +162,7 @@ def _one_sided_annotators(judgments: Judgments) -> list[tuple[int, str]]:
     # Among n annotators who toss a coin, one in sixteen such studies has anybody answer this often the same way.
     too_often = 5 + np.log2(max(n, 1))
     pairs, grades = judgments.pairs, judgments.grades
-    answers = np.bincount(pairs.annotator.astype(np.intp) * 3 + pairs.outcome + 1, minlength=3 * n).reshape(n, 3)
+    answers = count_answers(pairs, n)
     votes = answers.sum(axis=1)
     told = []
     for outcome, habit in ((LEFT, "always left"), (RIGHT, "always right"), (TIE, "always tie")):

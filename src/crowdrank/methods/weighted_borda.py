@@ -4,7 +4,8 @@ An item's score is the sum over lists of the share of the list's other items it 
 The weights are learned as `crf` learns its own, and may be negative.
 
 >>> import crowdrank as cr
->>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": ["ann", "ann", "bob", "bob"] * 2, "item": list("xyyxuvvu"), "rank": [1, 2] * 4}
+>>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")
+>>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": who, "item": items, "rank": [1, 2] * 4}
 >>> gold = cr.gold({"task": ["q1", "q1"], "item": ["x", "y"], "grade": [1, 0]})  # ann is right about q1
 >>> trained = cr.WeightedBorda().train(cr.judgments(lists), gold)
 >>> trained.fit(cr.judgments(lists)).ranking["item"].to_list()

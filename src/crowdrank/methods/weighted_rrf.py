@@ -6,7 +6,8 @@ An item's score is the sum over lists of 1 / (k + its rank), times the weight of
 Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009.
 
 >>> import crowdrank as cr
->>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": ["ann", "ann", "bob", "bob"] * 2, "item": list("xyyxuvvu"), "rank": [1, 2] * 4}
+>>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")
+>>> lists = {"task": ["q1"] * 4 + ["q2"] * 4, "annotator": who, "item": items, "rank": [1, 2] * 4}
 >>> gold = cr.gold({"task": ["q1", "q1"], "item": ["x", "y"], "grade": [1, 0]})  # ann is right about q1
 >>> trained = cr.WeightedRRF().train(cr.judgments(lists), gold)
 >>> trained.fit(cr.judgments(lists)).ranking["item"].to_list()

@@ -1,4 +1,4 @@
-"""How many pairs of a list are ordered as the scores order them, in n log n."""
+"""How many preferences the scores share: those of votes, and, in n log n, those between the items of a list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics.sums import sum_by
-from crowdrank.study import Codes, Floats
+from crowdrank.study import TIE, Codes, Floats, Pairs
+
+
+def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floats, Floats]:
+    """Per annotator: the preferences between scored entries, and how many of them the scores share (equal scores count half).
+
+    A vote with a weight counts as many.
+    """
+    total, agree = np.zeros((2, n_annotators))
+    weight = np.ones(1) if pairs.weight is None else pairs.weight
+    if len(pairs):  # compiling takes longer than most fits of lists
+        _pair_agreement(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, score, total, agree)
+    return total, agree
+
+
+@nb.njit(cache=True, nogil=True)
+def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree):
+    for r in range(len(left)):
+        gap = (score[left[r]] - score[right[r]]) * outcome[r]
+        if outcome[r] != TIE and gap == gap:  # not NaN
+            told = weight[r] if len(weight) > 1 else weight[0]
+            total[annotator[r]] += told
+            agree[annotator[r]] += told if gap > 0 else told / 2 if gap == 0 else 0.0
+
+
+def count_answers(pairs: Pairs, n_annotators: int) -> NDArray[np.int64]:
+    """Per annotator: how often they said right, tie, left."""
+    answers = np.zeros((n_annotators, 3), np.int64)
+    if len(pairs):
+        _count_answers(pairs.annotator, pairs.outcome, answers)
+    return answers
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_answers(annotator, outcome, answers):
+    for r in range(len(outcome)):
+        answers[annotator[r], outcome[r] + 1] += 1
 
 
 def concordance(starts: NDArray[np.int64], position: Floats, score: Floats) -> tuple[Floats, Floats]:

@@ -9,20 +9,24 @@ from numpy.typing import NDArray
 from crowdrank.study import Codes
 
 
-def components(n_nodes: int, one: Codes, other: Codes) -> NDArray[np.int32]:
+def components(n_nodes: int, one: Codes, other: Codes, least: int = 1) -> NDArray[np.int32]:
     """The component of each node, numbered in the order of their first nodes; edge `e` joins `one[e]` and `other[e]`.
+
+    Where it is known that there are at `least` so many, edges are looked at only until there are no more.
 
     >>> components(5, np.array([0, 3], dtype=np.int32), np.array([2, 4], dtype=np.int32)).tolist()
     [0, 1, 0, 2, 2]
     """
-    roots = _roots(n_nodes, one, other)
+    roots = _roots(n_nodes, one, other, least)
     return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
 @nb.njit(cache=True, nogil=True)
-def _roots(n_nodes, one, other):
-    parent = np.arange(n_nodes)
+def _roots(n_nodes, one, other, least):
+    parent, parts = np.arange(n_nodes), n_nodes
     for edge in range(len(one)):
+        if parts <= least:
+            break
         a, b = one[edge], other[edge]
         while parent[a] != a:
             parent[a] = parent[parent[a]]
@@ -30,11 +34,12 @@ def _roots(n_nodes, one, other):
         while parent[b] != b:
             parent[b] = parent[parent[b]]
             b = parent[b]
+        parts -= a != b
         # The smaller node stays the root: the numbering does not depend on the order of the edges.
         if a < b:
             parent[b] = a
         else:
             parent[a] = b
-    for node in range(n_nodes):
+    for node in range(n_nodes):  # its parent is smaller, and has its root already
         parent[node] = parent[parent[node]]
     return parent

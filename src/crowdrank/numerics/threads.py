@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -59,6 +59,13 @@ def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[D
             yield waiting.popleft().result()
 
 
+def in_parts(kernel: Callable[[Job], Done], parts: Sequence[Job]) -> list[Done]:
+    """What a kernel returns for each part, computed at the same time; a single part needs no thread."""
+    if len(parts) == 1:
+        return [kernel(parts[0])]
+    return list(_pool(n_threads()).map(kernel, parts))
+
+
 class RowSum:
     """Runs `kernel(rows, total)`, which adds what a slice of the rows contributes into `total`, over all rows."""
 
@@ -69,9 +76,5 @@ class RowSum:
     def __call__(self, kernel: Callable[[slice, Floats], Any]) -> tuple[Floats, list[Any]]:
         """The summed totals, and what the kernel returned for each part."""
         self.buffers[:] = 0
-        jobs = zip(self.parts, self.buffers, strict=True)
-        if len(self.parts) == 1:
-            returned = [kernel(rows, total) for rows, total in jobs]
-        else:
-            returned = list(_pool(n_threads()).map(lambda job: kernel(*job), jobs))
+        returned = in_parts(lambda job: kernel(*job), list(zip(self.parts, self.buffers, strict=True)))
         return self.buffers.sum(axis=0), returned
