@@ -30,7 +30,7 @@ Cell = dict[str, Any]
 ROBUST = {
     "mirex": ("condorcet", "greedy-order", "bradley-terry", "mpm", "crowd-bt", "em-elo"),
     "readability": ("condorcet", "greedy-order", "bradley-terry", "crowd-bt", "em-elo"),
-    "trec": ("mean", "borda", "dawid-skene"),
+    "trec": ("mean", "borda", "dawid-skene", "gda"),
 }
 
 PAPER = "crowdagg(contest=task, quality_prior=(1.0, 1.0), against=all)"  # as the paper has it, but for eq. 6
