@@ -52,8 +52,28 @@ _HOME = {
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.evaluate",
     "fit": "methods",
-    "load": "methods.saved",
-    "save": "methods.saved",
+    "load": "saved",
+    "load_ranker": "saved",
+    "save": "saved",
+    "Features": "learning.features",
+    "GDAPWMART": "learning.gda_pw_mart",
+    "LEARNERS": "learning",
+    "LRegMA": "learning.lregma",
+    "LambdaMART": "learning.lambdamart",
+    "ListMLE": "learning.listmle",
+    "LTRMAD": "learning.ltrma_d",
+    "LTRMAMLE": "learning.ltrma_mle",
+    "LTRMAS1": "learning.ltrma_s1",
+    "LTRMAS2": "learning.ltrma_s2",
+    "LTRMAS3": "learning.ltrma_s3",
+    "Better": "learning.side",
+    "Range": "learning.side",
+    "Side": "learning.side",
+    "read_side": "learning.side",
+    "Ranker": "learning.ranker",
+    "features": "learning.features",
+    "learn": "learning",
+    "read_features": "learning.features",
     "train": "methods",
     "SUPERVISED": "methods",
     "read_folds": "formats",
@@ -90,6 +110,25 @@ if TYPE_CHECKING:
     from crowdrank.formats import read_ranking as read_ranking
     from crowdrank.formats import write as write
     from crowdrank.grading import labels as labels
+    from crowdrank.learning import LEARNERS as LEARNERS
+    from crowdrank.learning import learn as learn
+    from crowdrank.learning.features import Features as Features
+    from crowdrank.learning.features import features as features
+    from crowdrank.learning.features import read_features as read_features
+    from crowdrank.learning.gda_pw_mart import GDAPWMART as GDAPWMART
+    from crowdrank.learning.lambdamart import LambdaMART as LambdaMART
+    from crowdrank.learning.listmle import ListMLE as ListMLE
+    from crowdrank.learning.lregma import LRegMA as LRegMA
+    from crowdrank.learning.ltrma_d import LTRMAD as LTRMAD
+    from crowdrank.learning.ltrma_mle import LTRMAMLE as LTRMAMLE
+    from crowdrank.learning.ltrma_s1 import LTRMAS1 as LTRMAS1
+    from crowdrank.learning.ltrma_s2 import LTRMAS2 as LTRMAS2
+    from crowdrank.learning.ltrma_s3 import LTRMAS3 as LTRMAS3
+    from crowdrank.learning.ranker import Ranker as Ranker
+    from crowdrank.learning.side import Better as Better
+    from crowdrank.learning.side import Range as Range
+    from crowdrank.learning.side import Side as Side
+    from crowdrank.learning.side import read_side as read_side
     from crowdrank.methods import METHODS as METHODS
     from crowdrank.methods import SUPERVISED as SUPERVISED
     from crowdrank.methods import fit as fit
@@ -119,8 +158,6 @@ if TYPE_CHECKING:
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.rrf import RRF as RRF
-    from crowdrank.methods.saved import load as load
-    from crowdrank.methods.saved import save as save
     from crowdrank.methods.svd import SVD as SVD
     from crowdrank.methods.svp import SVP as SVP
     from crowdrank.methods.thurstone import Thurstone as Thurstone
@@ -128,6 +165,9 @@ if TYPE_CHECKING:
     from crowdrank.methods.variance_bt import VarianceBT as VarianceBT
     from crowdrank.methods.weighted_borda import WeightedBorda as WeightedBorda
     from crowdrank.methods.weighted_rrf import WeightedRRF as WeightedRRF
+    from crowdrank.saved import load as load
+    from crowdrank.saved import load_ranker as load_ranker
+    from crowdrank.saved import save as save
     from crowdrank.settings import SettingError as SettingError
     from crowdrank.study import Gold as Gold
     from crowdrank.study import JudgmentError as JudgmentError

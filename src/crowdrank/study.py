@@ -164,12 +164,7 @@ class Gold:
 
     def align(self, vocabulary: Vocabulary) -> Floats:
         """The gold value of each entry of another vocabulary, NaN where there is none. Ids match by their text."""
-        keys = _entry_keys(vocabulary, self.vocabulary)
-        own = self.vocabulary.entry_task.astype(np.int64) * len(self.vocabulary.items) + self.vocabulary.entry_item
-        found = np.searchsorted(own, keys)
-        found[found == len(own)] = 0
-        hit = (keys >= 0) & (own[found] == keys) if len(own) else np.zeros(len(keys), bool)
-        return np.where(hit, self.value[found] if len(own) else np.nan, np.nan)
+        return np.append(self.value, np.nan)[entries_in(vocabulary, self.vocabulary)]
 
     def __len__(self) -> int:
         return len(self.value)
@@ -178,11 +173,14 @@ class Gold:
         return f"Gold({len(self.value):,} {self.kind}s over {len(self.vocabulary.tasks):,} tasks)"
 
 
-def _entry_keys(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
-    """Each entry of one vocabulary as `task * items + item` in the codes of another; -1 where it has no such name."""
+def entries_in(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
+    """Each entry of one vocabulary as its code in another, -1 where it has no such entry. Ids match by their text."""
     task = recode_tasks(of.tasks, into.tasks)[of.entry_task]
     item = recode(of.items, into.items)[of.entry_item]
-    return np.where((task < 0) | (item < 0), -1, task * len(into.items) + item)
+    keys = np.where((task < 0) | (item < 0), -1, task * len(into.items) + item)
+    own = into.entry_task.astype(np.int64) * len(into.items) + into.entry_item
+    found = np.searchsorted(own, keys)
+    return np.where(np.append(own, -2)[found] == keys, found, -1)
 
 
 def recode_tasks(tasks: Ids, into: Ids) -> NDArray[np.int64]:

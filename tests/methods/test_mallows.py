@@ -5,7 +5,8 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.methods.borda import Borda
-from crowdrank.methods.mallows import Mallows, _expected, _one_more
+from crowdrank.methods.mallows import Mallows, _expected
+from crowdrank.numerics.mallows import one_more
 
 
 def study(lists, *, top_k=False):
@@ -117,7 +118,7 @@ def test_the_expected_distance_is_the_mean_over_all_orders(clear):
     """Also of lists with ties: all arrangements of a pair, a triple and one by itself."""
     distance = np.array([inversions(order) for order in permutations(range(6))])
     chance = np.exp(-clear * distance)
-    assert sum(_one_more(n, clear) for n in range(1, 7)) == pytest.approx(distance @ chance / chance.sum())
+    assert sum(one_more(n, clear) for n in range(1, 7)) == pytest.approx(distance @ chance / chance.sum())
     distance = np.array([inversions(order) for order in set(permutations([0, 0, 1, 1, 1, 2]))])
     chance = np.exp(-clear * distance)
     sizes, counts = np.array([1, 2, 3, 6]), np.array([-1.0, -1.0, -1.0, 1.0])
@@ -128,8 +129,8 @@ def test_the_expected_distance_is_smooth_around_0():
     """Where one formula takes over from the other."""
     for length in (2, 5, 50):
         edge = 1e-3 / length
-        assert _one_more(length, edge * 0.999999) == pytest.approx(_one_more(length, edge * 1.000001), rel=1e-6)
-    assert _one_more(7, 0.0) == 3
+        assert one_more(length, edge * 0.999999) == pytest.approx(one_more(length, edge * 1.000001), rel=1e-6)
+    assert one_more(7, 0.0) == 3
 
 
 def mallows_list(rng, items, dispersion):

@@ -3,8 +3,9 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import norm
 
+from crowdrank import gold
 from crowdrank.settings import SettingError
-from crowdrank.simulate import grades
+from crowdrank.simulate import grades, regrade
 
 
 def chance_of_grades(study):
@@ -124,3 +125,27 @@ def test_bad_parameters_are_refused_by_name(name, value):
 def test_more_than_everybody_is_refused():
     with pytest.raises(SettingError, match="at most 1 together"):
         grades(spammers=0.6, experts=0.6)
+
+
+def test_regrading_a_gold():
+    """Items of equal gold are of equal relevance: the mean of the part of a normal distribution that their share takes."""
+    values = np.repeat([0, 1, 2], [700, 200, 100])
+    known = gold({"task": [f"q{n % 7}" for n in range(1000)], "item": [str(n) for n in range(1000)], "grade": values})
+    study = regrade(known, annotators=10, labels=6, noise=0.3, spammers=0.2, seed=1)
+    edges = norm.ppf([0, 0.7, 0.9, 1])
+    mean = (norm.pdf(edges[:-1]) - norm.pdf(edges[1:])) / [0.7, 0.2, 0.1]
+    given, crowd = study.judgments.grades, study.annotators
+    relevance = mean[known.value[given.entry].astype(int)]
+    density = norm.logpdf(relevance[:, None], crowd["means"][given.annotator], crowd["noise"][given.annotator, None])
+    chance = softmax(np.log(crowd["weights"][given.annotator]) + density, axis=1)
+    for value in range(5):
+        hits, expected = (given.grade == value).sum(), chance[:, value].sum()
+        assert abs(hits - expected) <= 5 * np.sqrt((chance[:, value] * (1 - chance[:, value])).sum())
+    assert study.judgments.vocabulary.tasks.tolist() == known.vocabulary.tasks.tolist()
+    assert (np.bincount(given.entry) == 6).all()
+
+
+def test_regrading_refuses_what_it_cannot_do():
+    known = gold({"item": ["x", "y"], "grade": [0, 1]})
+    with pytest.raises(SettingError, match="labels is 5; it must be at most the annotators, 2"):
+        regrade(known, annotators=2)

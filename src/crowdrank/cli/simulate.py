@@ -149,6 +149,59 @@ def grades(
     _write(study, "grades", out, gold, quality_out)
 
 
+@app.command("rankings")
+def rankings(
+    out: Out,
+    gold: Gold = None,
+    quality_out: QualityOut = None,
+    items: Items = 10,
+    annotators: Annotators = 10,
+    tasks: Annotated[int, typer.Option(metavar="NUMBER", help="Tasks.")] = 50,
+    theta: Annotated[
+        str,
+        typer.Option(metavar="LOW,HIGH", help="Range of the annotators' θ: far below 0 an expert, 0 guesses, above 0 malicious."),
+    ] = "-1.5,-0.2",
+    share: Annotated[float, typer.Option(metavar="NUMBER", help="Share of the tasks that an annotator ranks.")] = 1.0,
+    length: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Rank so many items of a task, drawn for every list.", show_default=False)
+    ] = None,
+    cut: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Lists end after so many items: top-k lists.", show_default=False)
+    ] = None,
+    swaps: Annotated[bool, typer.Option("--swaps", help="Draw distances, not lists: nearly perfect annotators.")] = False,
+    truth: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rank the items of this gold instead of made-up ones.", show_default=False)
+    ] = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Simulate a crowd that ranks the items of each task (Mallows).
+
+    Example: crowdrank simulate rankings --out lists.csv --gold gold.csv --theta=-0.5,0.1
+    """
+    options.check_outputs([out, gold, quality_out], [truth] if truth else [])
+    from crowdrank import formats
+    from crowdrank import simulate as crowds
+    from crowdrank.settings import SettingError
+
+    try:
+        low, high = (float(part) for part in theta.split(","))
+    except ValueError:
+        raise SettingError(f"theta is {theta!r}; it must be two numbers with a comma, like -1.5,-0.2") from None
+    study = crowds.rankings(
+        items,
+        annotators,
+        tasks=tasks,
+        theta=(low, high),
+        share=share,
+        length=length,
+        top_k=cut,
+        swaps=swaps,
+        gold=formats.read_gold(truth) if truth else None,
+        seed=seed,
+    )
+    _write(study, "rankings", out, gold, quality_out)
+
+
 def _write(study: Study, what: str, out: Path, gold: Path | None, quality_out: Path | None) -> None:
     """Write the files that are wanted, and say so."""
     import polars as pl

@@ -64,3 +64,17 @@ def learned(
         settings.setdefault("seed", seed)
     chosen = methods.supervised(method, **settings)
     return chosen.train(formats.read(*train, columns=columns, top_k=top_k), formats.read_gold(gold))
+
+
+def loaded(path: Path) -> Trained:
+    """What was learned and saved before."""
+    from crowdrank.saved import load  # here, not with the rest: it knows all rankers, which few need
+
+    return load(path)
+
+
+def as_bytes(trained: Trained) -> bytes:
+    """What was learned, as it is saved."""
+    from crowdrank.saved import as_bytes
+
+    return as_bytes(trained)

@@ -52,7 +52,7 @@ def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None) -> Gol
     """Gold from files with the columns item, one of grade, score (higher is better) or rank, and perhaps task; or from TREC qrels."""
     if not paths:
         raise JudgmentError("no file to read")
-    return gold_of([of_file(path, truth=True) for path in paths], columns or {})
+    return gold_of([of_file(path, "truth") for path in paths], columns or {})
 
 
 def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
@@ -69,7 +69,7 @@ def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
 
 def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus:
     """A ranking from a file with the columns item, score or rank, and perhaps task, as `crowdrank rank --out` writes it; or a TREC run."""
-    return scores_of(of_file(path, truth=True), columns or {})
+    return scores_of(of_file(path, "truth"), columns or {})
 
 
 def read_folds(path: FilePath) -> dict[str, str]:

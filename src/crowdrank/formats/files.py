@@ -15,7 +15,7 @@ import polars as pl
 import zstandard
 
 from crowdrank.formats.source import Source
-from crowdrank.formats.spaced import of_spaced
+from crowdrank.formats.spaced import Wanted, of_spaced
 from crowdrank.formats.table import of_json_lines, of_parquet, of_separated
 from crowdrank.study import JudgmentError
 
@@ -28,8 +28,8 @@ PACKED = (".gz", ".zst")
 KNOWN = ".csv, .tsv, .jsonl or .parquet, or for TREC .run, .qrels or .txt, each also with .gz or .zst"
 
 
-def of_file(path: str | os.PathLike[str], *, truth: bool = False) -> Source:
-    """A file as a source of columns; of a LETOR file, which holds both, the `truth` instead of the judgments."""
+def of_file(path: str | os.PathLike[str], wanted: Wanted = "judgments") -> Source:
+    """A file as a source of columns; of a LETOR file, which holds more than one thing, what is wanted."""
     path = Path(path)
     kind, packing = _suffixes(path)
     try:
@@ -47,7 +47,7 @@ def of_file(path: str | os.PathLike[str], *, truth: bool = False) -> Source:
     if kind in SEPARATORS:
         return of_separated(path, data, SEPARATORS[kind])
     # TREC's files have all kinds of names (input.bm25, qrels.robust2004): what is in them counts.
-    return of_spaced(path, data, truth=truth, otherwise=None if kind in SPACED else _unknown(path, kind))
+    return of_spaced(path, data, wanted=wanted, otherwise=None if kind in SPACED else _unknown(path, kind))
 
 
 def kind_of(path: Path) -> tuple[str, str]:

@@ -1,10 +1,11 @@
-"""Text without a header, its columns between blanks: TREC's runs and qrels, LETOR's files of ranks. The first line tells which.
+"""Text without a header, its columns between blanks: TREC's runs and qrels, LETOR's files. The first line tells which.
 
 | kind | a line |
 |---|---|
 | TREC run | `task Q0 item rank score tag` |
 | TREC qrels | `task 0 item grade` |
 | LETOR, rank aggregation | `grade qid:task 1:rank 2:rank … #docid = item`, NULL where a list leaves the item out |
+| LETOR, features (SVMlight) | `grade qid:task 1:number 2:number … #docid = item`; features left out are 0, items without a name are numbered |
 
 A run is ordered by its scores, the highest first, as trec_eval does: its column of ranks is not looked at. Equal scores are a tie. What
 a run or one of LETOR's lists leaves out stands below what it lists (with Borda on MQ2008-agg, NDCG@1 is .38; .16 if it is taken as not
@@ -18,8 +19,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.formats.source import ROWS_SHOWN, Source, shorten
 from crowdrank.formats.table import BYTE_ORDER_MARK, check_text
@@ -32,9 +36,13 @@ LINES = {
     "run": "task Q0 item rank score tag",
     "qrels": "task 0 item grade",
     "letor": "grade qid:task 1:rank 2:rank … #docid = item",
+    "features": "grade qid:task 1:number 2:number … #docid = item",
 }
 NEITHER = f"is neither a TREC run ({LINES['run']}), nor qrels ({LINES['qrels']}), nor a LETOR file; name a table .csv or .tsv"
 NOT_LISTED = "NULL"
+LINES_AT_ONCE = 50_000  # of features: their cells as texts take many times the memory of the numbers
+
+Wanted = Literal["judgments", "truth", "features"]  # a LETOR file holds the truth, and judgments or features
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +52,16 @@ class Run(Source):
     tags: tuple[str, ...] = ()
 
 
-def of_spaced(path: Path, data: bytes, *, truth: bool, otherwise: str | None = None) -> Source:
+def of_spaced(path: Path, data: bytes, *, wanted: Wanted, otherwise: str | None = None) -> Source:
     """A file of one of these kinds; `otherwise` is what to say if it is none."""
     first = data[:FIRST_LINE].removeprefix(BYTE_ORDER_MARK).lstrip()
     fields = (first.splitlines() or [b""])[0].split()
     if len(fields) > 1 and fields[1].startswith(b"qid:"):
-        return _of_letor(path, _lines(path, data), truth=truth)
+        return _of_letor(path, _lines(path, data), wanted)
+    if wanted == "features":
+        raise JudgmentError(otherwise or f"{path}: is not a file of features: {LINES['features']}; name a table .csv or .parquet")
     if len(fields) == len(RUN):
-        return _of_run(path, data, truth=truth)
+        return _of_run(path, data, truth=wanted == "truth")
     if len(fields) == len(QRELS):
         return replace(_table(path, data, QRELS, "qrels"), columns=["task", "item", "grade"])
     if otherwise is None:
@@ -102,7 +112,7 @@ def _renamed(run: Run, name: str) -> Source:
     return replace(run, load=load)
 
 
-def _of_letor(path: Path, lines: pl.DataFrame, *, truth: bool) -> Source:
+def _of_letor(path: Path, lines: pl.DataFrame, wanted: Wanted) -> Source:
     parts = lines.select(
         "number",
         pl.col("line").str.extract(r"^(\S+)\s+qid:").alias("grade"),
@@ -110,10 +120,48 @@ def _of_letor(path: Path, lines: pl.DataFrame, *, truth: bool) -> Source:
         pl.col("line").str.extract(r"^\S+\s+qid:\S+\s*([^#]*)").str.strip_chars().alias("cells"),
         pl.col("line").str.extract(r"#\s*docid\s*=\s*(\S+)").alias("item"),
     )
+    if wanted != "judgments" and parts["item"].null_count() == len(parts):  # SVMlight's own files name no items
+        parts = parts.with_columns(pl.int_range(1, pl.len() + 1).over("task").cast(pl.String).alias("item"))
     whole = _source(path, parts, ["task", "item", "grade"])
     broken = parts.select(pl.any_horizontal(pl.col("task", "item").is_null())).to_series()
-    whole.refuse(broken, lambda _: f"is not a line of a LETOR file: {LINES['letor']}")
-    return whole if truth else _letor_ranks(path, parts)
+    line = LINES["features" if wanted == "features" else "letor"]
+    whole.refuse(broken, lambda _: f"is not a line of a LETOR file: {line}")
+    if wanted == "features":
+        return _letor_features(path, parts)
+    return whole if wanted == "truth" else _letor_ranks(path, parts)
+
+
+def _letor_features(path: Path, parts: pl.DataFrame) -> Source:
+    """A column of numbers for every feature, called by its number."""
+    pieces = [_numbered_cells(path, piece) for piece in parts.iter_slices(LINES_AT_ONCE)]
+    width = max((int(column.max()) for _, column, _ in pieces if len(column)), default=0)
+    values = np.zeros((len(parts), width))
+    start = 0
+    for row, column, value in pieces:
+        values[start + row, column - 1] = value
+        start += LINES_AT_ONCE
+    known = {"task": parts["task"], "item": parts["item"]}
+
+    def load(column: str) -> pl.Series:
+        return known[column] if column in known else pl.Series(column, values[:, int(column) - 1])
+
+    place = _source(path, parts, []).place
+    return Source(str(path), [*known, *(str(number) for number in range(1, width + 1))], load, place)
+
+
+def _numbered_cells(path: Path, parts: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The row, the number of the feature and the value of every cell."""
+    cells = parts.select("number", pl.col("cells").str.split(" ")).with_row_index("row").explode("cells")
+    cells = cells.filter(pl.col("cells").fill_null("") != "").with_columns(
+        pl.col("cells").str.extract(r"^(\d+):").cast(pl.Int64, strict=False).alias("column"),
+        pl.col("cells").str.extract(r"^\d+:(.*)$").cast(pl.Float64, strict=False).alias("value"),
+    )
+    wrong = cells.select(~(pl.col("value").is_finite() & (pl.col("column") >= 1)).fill_null(False)).to_series()
+    shown = cells["cells"]
+    _source(path, cells, []).refuse(
+        wrong, lambda row: f"{shorten(shown[row])!r} is not a feature's number and a finite value, like 3:0.25"
+    )
+    return cells["row"].cast(pl.Int64).to_numpy(), cells["column"].to_numpy(), cells["value"].to_numpy()
 
 
 def _letor_ranks(path: Path, parts: pl.DataFrame) -> Source:

@@ -139,20 +139,21 @@ def method(name: str, **settings: Any) -> Method:
             f"{name} learns from gold before it ranks: cr.train({name!r}, judgments, gold) or `rank --train FILE --train-gold FILE`; "
             "to compare it with others, give folds"
         )
-    return _with_settings(METHODS, name, settings)
+    return with_settings(METHODS, name, settings)
 
 
 def supervised(name: str, **settings: Any) -> Supervised:
     """The supervised method of that name with these settings."""
     if name in METHODS:
         raise SettingError(f"{name} is not trained: it ranks as it is; {', '.join(SUPERVISED)} learn from gold")
-    return _with_settings(SUPERVISED, name, settings)
+    return with_settings(SUPERVISED, name, settings)
 
 
-def _with_settings(table: Mapping[str, type[M]], name: str, settings: Mapping[str, Any]) -> M:
+def with_settings(table: Mapping[str, type[M]], name: str, settings: Mapping[str, Any]) -> M:
+    """The method of that name in a table of them, with these settings."""
     if name not in table:
-        raise SettingError(f"no method {name!r}{_nearest(name, ALL)}; `crowdrank methods` lists them all")
-    known = settings_names(name)
+        raise SettingError(f"no method {name!r}{_nearest(name, [*ALL, *table])}; `crowdrank methods` lists them all")
+    known = [field.name for field in fields(table[name])]  # type: ignore[arg-type]
     for setting in settings:
         if setting not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"

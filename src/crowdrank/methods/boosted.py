@@ -61,7 +61,7 @@ class Boosted:
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> BoostedAggregator:
         """Learn from the tasks with gold, but for those named for validation: nothing is chosen on them."""
-        lightgbm = _lightgbm()
+        lightgbm = lightgbm_module()
         require(self.name, judgments, self.takes)
         known, words = lesson(judgments, gold, () if validation is None else validation, self.seed), judgments.vocabulary
         cells = cells_of(judgments, self.potential)
@@ -132,7 +132,7 @@ class BoostedAggregator:
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Self:
         """From what was saved."""
-        lightgbm = _lightgbm()
+        lightgbm = lightgbm_module()
         models = tuple(lightgbm.Booster(model_str=text) for text in state["models"])
         return cls(Boosted(**state["settings"]), ids(state["annotators"]), models)
 
@@ -158,7 +158,8 @@ def standardised(values: Floats, words: Vocabulary) -> Floats:
     return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 1e-12)
 
 
-def _lightgbm() -> Any:
+def lightgbm_module() -> Any:
+    """LightGBM, which not everybody has installed."""
     try:
         import lightgbm
     except ImportError:

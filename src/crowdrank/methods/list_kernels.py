@@ -2,7 +2,7 @@
 
 A list is a series of groups of tied rows, the best first. From a group of m, the items are chosen one after the other: after r of them,
 m − r are left, each a share (m − r) / m of itself, beside `below`, the worth of all that follow. The last choice of all is none, and
-left out. `lists` are where each list starts, its task, how many items it puts below without naming them, its weight; and over all rows
+left out; where `unlisted` is −1, nothing is chosen from the last group at all. `lists` are where each list starts, its task, how many items it puts below without naming them, its weight; and over all rows
 the entry, and whether it is tied with the row before. `into` is cut into two vectors over the entries and two numbers per task, which stand for what goes to all unlisted items of
 the task: the listed ones take it away again.
 """
@@ -35,7 +35,7 @@ def list_terms(lists, score, worth, total, task_starts, chance, into):
             after = _end_of_group(group, end, same)
             size, rest = after - group, below[after - start]
             own = _sum(entry, group, after, worth)
-            choices = size if after < end or unlisted[number] > 0 else size - 1
+            choices = _choices(size, after < end, unlisted[number])
             part = 1.0 / size
             group_once, group_twice, full_once, full_twice = 0.0, 0.0, 0.0, 0.0
             for r in range(choices):
@@ -119,7 +119,7 @@ def list_joint_bends(lists, worth, total, task_starts, row_of, place, table, eve
         while group < end:
             after = _end_of_group(group, end, same)
             size, rest, own = after - group, below[after - start], _sum(entry, group, after, worth)
-            choices = size if after < end or unlisted[number] > 0 else size - 1
+            choices = _choices(size, after < end, unlisted[number])
             part = 1.0 / size
             mixed, both, full = 0.0, 0.0, 0.0  # one item of the group with a later one, two of the group, two later ones
             for r in range(choices):
@@ -183,6 +183,14 @@ def _sum_of_unlisted(start, end, task, entry, value, task_starts):
         if not listed[e - task_starts[task]]:
             total += value[e]
     return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _choices(size, followed, unlisted):
+    """How many choices are made from a group."""
+    if followed or unlisted > 0:
+        return size
+    return 0 if unlisted < 0 else size - 1
 
 
 @nb.njit(cache=True, nogil=True)

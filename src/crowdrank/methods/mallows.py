@@ -35,13 +35,13 @@ from crowdrank.convert import as_lists
 from crowdrank.methods.kemeny import by_task, kemeny, left_out, refuse_large_tasks
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
+from crowdrank.numerics.mallows import CLEAREST, one_more
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, is_number
 from crowdrank.study import Codes, Floats, Judgments, Kind, Rankings, Vocabulary
 
 LARGEST_SUBSETS = 20  # items whose subsets fit in memory
 MOST_ROUNDS = 50  # of order and dispersions in turn
-CLEAREST = 20.0  # −log φ beyond which nobody is told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _solve(starts, size, count, far, prior):
         low, high = -CLEAREST, CLEAREST
         for _ in range(60):
             middle = (low + high) / 2
-            wanted = _expected(starts[k], starts[k + 1], size, count, middle) + 2 * prior * _one_more(2, middle)
+            wanted = _expected(starts[k], starts[k + 1], size, count, middle) + 2 * prior * one_more(2, middle)
             if wanted > far[k] + prior:
                 low = middle
             else:
@@ -176,17 +176,9 @@ def _expected(start, end, size, count, clear):
     for row in range(start, end):
         while upto < size[row]:
             upto += 1
-            one += _one_more(upto, clear)
+            one += one_more(upto, clear)
         total += count[row] * one
     return total
-
-
-@nb.njit(cache=True, nogil=True)
-def _one_more(length, clear):
-    """How many of the items before it the last of `length` items is expected to overtake: those are 0 to length − 1."""
-    if abs(length * clear) < 1e-3:  # the difference below would be rounding
-        return (length - 1) / 2 - (length**2 - 1) * clear / 12
-    return 1 / np.expm1(clear) - length / np.expm1(length * clear)
 
 
 def _dispersion(lists: Rankings, words: Vocabulary, clear: Floats) -> Floats:

@@ -108,9 +108,9 @@ def pair_terms(
             if other == d:
                 continue
             precision, gap = sharp[i] * sharp[j], relevance[i] - residual[j]
-            log_mass = _chances(gap, precision, centre, log_weight[rater[i]], n, lean, chance)
+            log_mass = chances(gap, precision, centre, log_weight[rater[i]], n, lean, chance)
             value += weight[i] * (log_weight[rater[i], g] + lean[g] - log_mass)
-            expected, squares = _moments(centre, chance, n)
+            expected, squares = moments(centre, chance, n)
             push = weight[i] * (centre[g] - expected) * precision
             stiff = weight[i] * (squares - expected * expected) * precision * precision
             slope[d] += push
@@ -118,7 +118,7 @@ def pair_terms(
             bend[d] += stiff
             bend[other] += stiff
             if hard:
-                expected, squares = _moments(lean, chance, n)
+                expected, squares = moments(lean, chance, n)
                 push = -weight[i] * (lean[g] - expected) / 2
                 stiff = weight[i] * (squares - expected * expected) / 4
                 hard_slope[d] += push
@@ -129,7 +129,7 @@ def pair_terms(
 
 
 @nb.njit(cache=True, nogil=True)
-def _chances(gap, precision, centre, log_weight, n, lean, chance):
+def chances(gap, precision, centre, log_weight, n, lean, chance):
     """The chance of each level at this gap, and how it leans on the gap; returns the logarithm of what they were divided by."""
     top = -np.inf
     for k in range(n):
@@ -146,7 +146,8 @@ def _chances(gap, precision, centre, log_weight, n, lean, chance):
 
 
 @nb.njit(cache=True, nogil=True)
-def _moments(values, chance, n):
+def moments(values, chance, n):
+    """The mean of the values, and of their squares."""
     mean, squares = 0.0, 0.0
     for k in range(n):
         mean += chance[k] * values[k]

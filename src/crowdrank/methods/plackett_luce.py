@@ -85,6 +85,8 @@ class ListModel:
         self.same = np.r_[False, tied][: len(lists)]  # is a row tied with the one before it?
         # How many items a list puts below its own without naming them.
         self.unlisted = np.where(lists.unlisted_below, np.diff(self.task_starts)[lists.list_task] - np.diff(self.starts), 0)
+        # Rows at infinity are below the others in no order: nothing was chosen among them.
+        self.unlisted[lists.row_list[np.isinf(lists.position)]] = -1
         self.chance = np.zeros(len(lists))  # 1 / the worth that each choice was made among
         self.sum = RowSum(len(lists), 2 * words.n_entries + 2 * len(words.tasks))
 

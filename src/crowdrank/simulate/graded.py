@@ -12,7 +12,7 @@ An unbiased annotator's means lie at the middles of equally likely parts of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
@@ -76,16 +76,55 @@ def grades(
     crowd = _crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
     annotator = distinct(rng, tasks * items, labels, annotators).ravel()
     entry = np.repeat(np.arange(tasks * items, dtype=np.int32), labels)
-    grade = np.empty(len(entry))
-    for start in range(0, len(entry), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
-        chance = crowd.chances(annotator[rows], relevance[entry[rows], None], hard[entry[rows], None])
-        below = np.cumsum(chance, axis=1)
-        grade[rows] = (below < rng.random((len(below), 1)) * below[:, -1:]).sum(axis=1)
     words = vocabulary(tasks, items, annotators)
+    grade = crowd.graded(rng, annotator, relevance[entry], hard[entry])
     judgments = judgments_of(words, grades=Grades(annotator, entry, grade))
     gold = Gold(words, relevance, "score") if gold_grades is None else Gold(words, _cut(relevance, gold_grades), "grade")
     return Study(judgments, gold, crowd.quality(), parameters, crowd.columns(), hard)
+
+
+def regrade(
+    gold: Gold,
+    annotators: int = 50,
+    labels: int = 5,
+    *,
+    scales: tuple[int, ...] = (5,),
+    bias: float = 0.3,
+    noise: float = 0.5,
+    variety: float = 0.3,
+    experts: float = 0.0,
+    spammers: float = 0.0,
+    malicious: float = 0.0,
+    seed: int = 0,
+) -> Study:
+    """A crowd like that of `grades` which grades the items of a gold of grades or scores, none of them harder than others.
+
+    The relevance of an item is its place among all items of the gold, on the scale of a standard normal distribution: items of equal gold
+    have the mean of the part that their share of the items takes.
+
+    >>> from crowdrank import gold
+    >>> regrade(gold({"item": ["x", "y"], "grade": [0, 2]}), annotators=3, labels=2).judgments
+    Judgments(4 grades; 1 tasks, 2 items, 3 annotators)
+    """
+    parameters = {name: value for name, value in locals().items() if name != "gold"}
+    _check(items=1, tasks=1, difficulty=0.0, gold_grades=None, **parameters)
+    check(len(gold) > 0, "gold", gold, "gold with at least one item")
+    rng = np.random.default_rng(seed)
+    crowd = _crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
+    annotator = distinct(rng, len(gold), labels, annotators).ravel()
+    entry = np.repeat(np.arange(len(gold), dtype=np.int32), labels)
+    words = replace(gold.vocabulary, annotators=vocabulary(1, 1, annotators).annotators)
+    grade = crowd.graded(rng, annotator, _normal_places(gold.value)[entry], np.ones(len(entry)))
+    judgments = judgments_of(words, grades=Grades(annotator, entry, grade))
+    return Study(judgments, gold, crowd.quality(), parameters, crowd.columns(), np.ones(len(gold)))
+
+
+def _normal_places(value: Floats) -> Floats:
+    """Values as means of the parts of a standard normal distribution that their shares take, in their order."""
+    _, code, count = np.unique(value, return_inverse=True, return_counts=True)
+    edges = [NormalDist().inv_cdf(below) for below in np.cumsum(count)[:-1] / len(value)]
+    density = np.r_[0.0, [NormalDist().pdf(edge) for edge in edges], 0.0]
+    return np.asarray((density[:-1] - density[1:]) / (count / len(value)))[code]
 
 
 def _check(**given: Any) -> None:
@@ -121,6 +160,15 @@ class Crowd:
         width = self.noise[annotator, None] ** 2 * difficulty
         log = np.log(self.weights[annotator]) - (relevance - self.means[annotator]) ** 2 / (2 * width)
         return np.asarray(np.nan_to_num(np.exp(log - np.nanmax(log, axis=1, keepdims=True))))
+
+    def graded(self, rng: np.random.Generator, annotator: NDArray[Any], relevance: Floats, difficulty: Floats) -> Floats:
+        """A grade by each of these annotators for something of that relevance and difficulty."""
+        grade = np.empty(len(annotator))
+        for start in range(0, len(annotator), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            below = np.cumsum(self.chances(annotator[rows], relevance[rows, None], difficulty[rows, None]), axis=1)
+            grade[rows] = (below < rng.random((len(below), 1)) * below[:, -1:]).sum(axis=1)
+        return grade
 
     def quality(self) -> Floats:
         """The chance that two entries of different grade are in the right order, by annotator."""

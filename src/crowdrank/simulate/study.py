@@ -42,14 +42,16 @@ def _names(word: str, count: int) -> Ids:
     return ids([f"{word}{number:0{width}}" for number in range(1, count + 1)])
 
 
-def judgments_of(words: Vocabulary, *, grades: Grades | None = None, pairs: Pairs | None = None) -> Judgments:
+def judgments_of(
+    words: Vocabulary, *, grades: Grades | None = None, pairs: Pairs | None = None, rankings: Rankings | None = None
+) -> Judgments:
     """Judgments of one kind."""
     code, number = np.zeros(0, np.int32), np.zeros(0)
     return Judgments(
         words,
         grades or Grades(code, code, number),
         pairs or Pairs(code, code, code, np.zeros(0, np.int8)),
-        Rankings(code, code, np.zeros(0, bool), code, code, number),
+        rankings or Rankings(code, code, np.zeros(0, bool), code, code, number),
     )
 
 

@@ -1,0 +1,205 @@
+"""Expectation and maximisation in turn: true orders, how expert annotators are, and the weights of a linear ranker.
+
+    P(true order | features) is Plackett-Luce, with scores linear in the features;    P(list | true order) is Mallows, with θ of its annotator.
+
+The E-step samples true orders given weights and θ (`orders.py`); the M-step finds θ from the mean distances (`expertise.py`, `side.py`) and
+the weights from all samples: the likelihood that is expected, not that of the likeliest sample alone. Samples scatter, and so do the
+steps: the fit has converged when the means over two successive windows of steps agree, and the last window's mean is the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Fit
+from crowdrank.convert import as_lists
+from crowdrank.learning.crowd_lists import CrowdLists, crowd_lists
+from crowdrank.learning.expertise import Expertise
+from crowdrank.learning.features import Features
+from crowdrank.learning.labels import Teaching, judgments_over
+from crowdrank.learning.linear import LinearLists, Scaled, scaled, times
+from crowdrank.learning.listmle import check_top
+from crowdrank.learning.orders import Orders
+from crowdrank.learning.ranker import Learner, Ranker
+from crowdrank.learning.side import Side, Solver
+from crowdrank.methods.result import annotator_columns
+from crowdrank.numerics.mallows import CLEAREST
+from crowdrank.numerics.progress import report
+from crowdrank.numerics.sums import sum_by
+from crowdrank.settings import SettingError, check, check_fit
+from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
+
+WINDOW = 5  # steps whose mean is taken
+NEWTON_STEPS, NEWTON_TOL = 5, 1e-4  # of the weights in each M-step, from where the last one ended
+VIRTUAL = 1.0  # pairs that every annotator puts right, and as many wrong: keeps θ finite
+
+
+class Settings(Protocol):
+    """What every learner of this family can be told."""
+
+    @property
+    def top(self) -> int | None: ...
+    @property
+    def samples(self) -> int: ...
+    @property
+    def sweeps(self) -> int: ...
+    @property
+    def prior(self) -> float: ...
+    @property
+    def max_iter(self) -> int: ...
+    @property
+    def tol(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+
+
+class JointSettings(Settings, Learner, Protocol):
+    """Those of a learner."""
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse what nobody of this family can have."""
+    check_fit(settings.prior, settings.max_iter, settings.tol)
+    check_top(settings.top)
+    for name in ("samples", "sweeps"):
+        value = getattr(settings, name)
+        check(isinstance(value, int) and value >= 1, name, value, "a whole number of at least 1")
+    check(isinstance(settings.seed, int) and settings.seed >= 0, "seed", settings.seed, "a whole number of at least 0")
+
+
+def needs(name: str, there: bool, what: str) -> None:
+    """Refuse to go without the side information that a method is for."""
+    if not there:
+        raise SettingError(f"{name} needs {what} as side information (side=…, --side-information FILE); ltrma-mle does without")
+
+
+def joint_ranker(settings: JointSettings, features: Features, teaching: Teaching, side: Side) -> Ranker:
+    """A ranker learned together with the true orders and the expertise of the annotators."""
+    judgments = judgments_over(features, teaching, settings.name, settings.takes)
+    found = estimate(settings, features, judgments, side, weights=True)
+    notes, model = (*judgments.notes, *found.data.notes), found.data.model(found.weight)
+    return Ranker(settings, features.columns, model, found.columns, found.fit, notes, features.vocabulary.frame)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Where the steps ended."""
+
+    weight: Floats
+    theta: Floats  # of each annotator of the judgments, NaN for those without lists
+    data: Scaled
+    label: Floats  # per entry: minus its mean place among the last samples, NaN where no list tells
+    columns: dict[str, NDArray[Any]]  # of the annotators
+    fit: Fit
+
+
+def estimate(settings: Settings, features: Features, judgments: Judgments, side: Side, *, weights: bool) -> Found:
+    """Run the steps; without `weights` all scores stay equal, and only the annotators and the true orders are estimated."""
+    words = judgments.vocabulary
+    n = len(words.annotators)
+    lists = crowd_lists(_with_truth(as_lists(judgments), side, words), words, settings.top)
+    if not len(lists):
+        raise JudgmentError("there is nothing to learn: no list puts one item before another")
+    below = settings.top is not None
+    used = np.flatnonzero(np.isin(words.entry_task, lists.task)) if below else np.unique(lists.candidate)
+    data = scaled(features, used)
+    value = np.zeros(features.value.shape)
+    value[used] = data.value
+    chain = _Chain(settings, lists, value, words, side, below=below)
+    history, converged = [], False
+    for step in range(settings.max_iter):
+        report("true orders, annotators and weights" if weights else "true orders and annotators", step, settings.max_iter)
+        history.append(chain.step(weights=weights))
+        if converged := _settled(history, n, settings.tol):
+            break
+    last = np.mean(history[-WINDOW:], axis=0)
+    theta, weight, far = np.split(last, [n, n + len(chain.weight)])
+    evidence = sum_by(lists.annotator, lists.pairs, n + 1)[:n]
+    with np.errstate(invalid="ignore"):
+        columns = annotator_columns(judgments, 1 - far / evidence, evidence)
+    theta = np.where(chain.expertise.known[:n], theta, np.nan)
+    return Found(weight, theta, data, chain.label(), columns | {"theta": theta}, Fit(len(history), bool(converged)))
+
+
+def _with_truth(lists: Rankings, side: Side, words: Vocabulary) -> Rankings:
+    """One more annotator, who is never wrong: the truth about some tasks, equal values as ties."""
+    if side.truth is None:
+        return lists
+    value = side.truth.align(words)
+    entry = np.flatnonzero(~np.isnan(value)).astype(np.int32)
+    if not len(entry):
+        raise JudgmentError("the truth of the side information is about no item with features")
+    entry = entry[np.lexsort((-value[entry], words.entry_task[entry]))]
+    task, row_list = np.unique(words.entry_task[entry], return_inverse=True)
+    return Rankings(
+        list_annotator=np.r_[lists.list_annotator, np.full(len(task), len(words.annotators), np.int32)],
+        list_task=np.r_[lists.list_task, task.astype(np.int32)],
+        unlisted_below=np.r_[lists.unlisted_below, np.zeros(len(task), dtype=bool)],
+        row_list=np.r_[lists.row_list, row_list.astype(np.int32) + np.int32(len(lists.list_task))],
+        entry=np.r_[lists.entry, entry],
+        position=np.r_[lists.position, -value[entry]],
+    )
+
+
+class _Chain:
+    """What changes from step to step."""
+
+    def __init__(
+        self, settings: Settings, lists: CrowdLists, value: Floats, words: Vocabulary, side: Side, *, below: bool
+    ) -> None:
+        self.settings, self.lists, self.value, self.words = settings, lists, value, words
+        self.orders = Orders(lists, words, settings.seed, below=below)
+        self.expertise = Expertise(lists, len(words.annotators) + 1, VIRTUAL)
+        self.solver = Solver(side, words.annotators, self.expertise)
+        self.truth = -min(side.truth_confidence, CLEAREST)
+        self.weight = np.zeros(value.shape[1])
+        self.theta = self._theta(self.orders.distances())
+        self.samples: Codes = np.zeros((0, 0), np.int32)
+        empty = self.orders.as_rankings(np.zeros((settings.samples, self.orders.sample_starts[-1]), np.int32))
+        share = np.full(len(empty.list_task), 1 / settings.samples)
+        self.likelihood = LinearLists(value, empty, share, words, settings.prior)
+
+    def _theta(self, distance: Floats) -> Floats:
+        theta = self.solver.solve(self.expertise.far(distance))
+        theta[-1] = self.truth
+        return theta
+
+    def step(self, *, weights: bool) -> Floats:
+        """One E-step and one M-step; θ, weights and distances after it."""
+        score = times(self.value, self.weight)
+        chosen = self.settings
+        self.samples, distance = self.orders.sample(score, self.theta[self.lists.annotator], chosen.samples, chosen.sweeps)
+        self.theta = self._theta(distance)
+        if weights:
+            self.likelihood.lists.entry = self.samples.ravel()
+            self.weight = self.likelihood.fit(self.weight, NEWTON_STEPS, NEWTON_TOL).x
+        return np.concatenate([self.theta[:-1], self.weight, self.expertise.far(distance)[:-1]])
+
+    def label(self) -> Floats:
+        """Minus the mean place of each entry; all that had none in a sample share the place behind the last."""
+        words, lists = self.words, self.lists
+        place = np.concatenate([np.arange(k) for k in lists.places])
+        behind = np.zeros(len(words.tasks))
+        behind[lists.task] = lists.places
+        count = np.bincount(self.samples.ravel(), minlength=words.n_entries)
+        total = sum_by(self.samples.ravel(), np.tile(place, len(self.samples)), words.n_entries)
+        label = -(total + (len(self.samples) - count) * behind[words.entry_task]) / len(self.samples)
+        told = (
+            np.isin(words.entry_task, lists.task) if self.orders.below else np.isin(np.arange(words.n_entries), lists.candidate)
+        )
+        return np.where(told, label, np.nan)
+
+
+def _settled(history: list[Floats], n: int, tol: float) -> bool:
+    """Do two successive windows agree: on how often each annotator puts neighbours right, and on the direction and size of the weights?"""
+    if len(history) < 2 * WINDOW:
+        return False
+    before, after = (np.mean(history[start : start + WINDOW or None], axis=0) for start in (-2 * WINDOW, -WINDOW))
+    right = [1 / (1 + np.exp(np.clip(x[:n], -CLEAREST, CLEAREST))) for x in (before, after)]
+    weights = [x[n:-n] for x in (before, after)]
+    moved = float(np.linalg.norm(weights[1] - weights[0]))
+    return bool(np.abs(right[1] - right[0]).max(initial=0.0) <= tol and moved <= 10 * tol * float(np.linalg.norm(weights[1])))

@@ -1,0 +1,136 @@
+"""The lists of a crowd as the E-step needs them: task by task, every item as its number among the task's candidates.
+
+The candidates of a task are the items whose order is looked for: those that somebody judged, or, where only the first places count
+(`top`), those that somebody put there. A list cut at `top` has one group of ties at its end, with all that comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Codes, Floats, Rankings, Vocabulary
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrowdLists:
+    """Lists sorted by task; list l has `group[shape_starts[l]:shape_starts[l + 1]]` items at its levels, whether candidates or not."""
+
+    task: Codes  # those with lists that say something; all below is by their number
+    places: Whole  # per task: how many places of its order count
+    candidate_starts: Whole
+    candidate: Codes  # entries
+    list_starts: Whole  # lists of task t are list_starts[t]:list_starts[t + 1]
+    annotator: Codes  # of each list
+    row_starts: Whole  # rows of each list
+    row: Whole  # candidates by their number within the task
+    level: Whole  # ascending within a list; equal is tied
+    list_places: Whole  # per list: how many of its items the order tells apart
+    shape_starts: Whole
+    group: Whole
+
+    def __len__(self) -> int:
+        return len(self.annotator)
+
+    @property
+    def pairs(self) -> Floats:
+        """The pairs that each list puts in an order."""
+        size = np.add.reduceat(self.group, self.shape_starts[:-1])
+        tied = np.add.reduceat(self.group * (self.group - 1), self.shape_starts[:-1])
+        return np.asarray((size * (size - 1) - tied) / 2, dtype=np.float64)
+
+
+def crowd_lists(lists: Rankings, words: Vocabulary, top: int | None) -> CrowdLists:
+    """Every list that puts something before something else; the others say nothing."""
+    starts, sizes = lists.list_starts, np.diff(words.task_starts)
+    by_task: dict[int, list[_List]] = {}
+    for number, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        task = int(lists.list_task[number])
+        unlisted = int(sizes[task]) - (end - start) if lists.unlisted_below[number] else 0
+        found = _cut(int(lists.list_annotator[number]), lists.entry[start:end], lists.position[start:end], unlisted, top)
+        if len(found.group) > 1:
+            by_task.setdefault(task, []).append(found)
+    return _packed([(task, sorted(by_task[task], key=_by_content)) for task in sorted(by_task)], words, top)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _List:
+    annotator: int
+    entry: Codes
+    level: Whole
+    group: Whole  # how many items there are at each level, with those not named
+    unlisted: int
+    cut: int | None  # the level that holds all that comes later, where there is such a cut
+
+
+def _by_content(each: _List) -> tuple[int, bytes, bytes]:
+    """The order of the rows must not matter."""
+    return each.annotator, each.entry.tobytes(), each.level.tobytes()
+
+
+def _cut(annotator: int, entry: Codes, position: Floats, unlisted: int, top: int | None) -> _List:
+    """Groups that begin within the first `top` places stay; the others are one, with what is not listed."""
+    first = np.flatnonzero(np.r_[True, np.diff(position) != 0])
+    last = len(first) if top is None else int(np.searchsorted(first, top))
+    level = np.minimum(np.searchsorted(first, np.arange(len(entry)), side="right") - 1, last)
+    group = np.bincount(level, minlength=last + 1)
+    group[last] += unlisted
+    return _List(annotator, entry, level, group[group > 0], unlisted, None if top is None else last)
+
+
+def _packed(tasks: Sequence[tuple[int, list[_List]]], words: Vocabulary, top: int | None) -> CrowdLists:
+    """All of it in flat arrays."""
+    candidates = [_candidates(task, of_task, words, top) for task, of_task in tasks]
+    places = [len(found) if top is None else min(top, len(found)) for found in candidates]
+    rows, levels, shapes, list_places, annotators = [], [], [], [], []
+    for (_, of_task), found, count in zip(tasks, candidates, places, strict=True):
+        for each in of_task:
+            row, level = _rows(each, found)
+            rows.append(row)
+            levels.append(level)
+            shapes.append(each.group)
+            list_places.append(int(each.group.sum()) if top is None else count)
+            annotators.append(each.annotator)
+    return CrowdLists(
+        task=np.array([task for task, _ in tasks], np.int32),
+        places=np.array(places, np.int64),
+        candidate_starts=_starts([len(found) for found in candidates]),
+        candidate=np.concatenate([np.zeros(0, np.int32), *candidates]),
+        list_starts=_starts([len(of_task) for _, of_task in tasks]),
+        annotator=np.array(annotators, np.int32),
+        row_starts=_starts([len(row) for row in rows]),
+        row=np.concatenate([np.zeros(0, np.int64), *rows]),
+        level=np.concatenate([np.zeros(0, np.int64), *levels]),
+        list_places=np.array(list_places, np.int64),
+        shape_starts=_starts([len(shape) for shape in shapes]),
+        group=np.concatenate([np.zeros(0, np.int64), *shapes]),
+    )
+
+
+def _candidates(task: int, lists: Sequence[_List], words: Vocabulary, top: int | None) -> Codes:
+    """The entries whose order is looked for."""
+    if top is None and any(each.unlisted for each in lists):
+        return np.arange(*words.task_starts[task : task + 2], dtype=np.int32)
+    return np.unique(
+        np.concatenate([each.entry[each.level < each.cut] if each.cut is not None else each.entry for each in lists])
+    )
+
+
+def _rows(each: _List, candidates: Codes) -> tuple[Whole, Whole]:
+    """The candidates that a list puts in an order, and their levels."""
+    number = np.searchsorted(candidates, each.entry)
+    there = candidates[np.minimum(number, len(candidates) - 1)] == each.entry
+    row, level = number[there], each.level[there]
+    if each.unlisted:
+        below = np.setdiff1d(np.arange(len(candidates)), row)
+        row, level = np.concatenate([row, below]), np.concatenate([level, np.full(len(below), len(each.group) - 1)])
+    return row, level
+
+
+def _starts(lengths: Sequence[int]) -> Whole:
+    return np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])

@@ -1,0 +1,141 @@
+"""What a ranker learns from, over the entries that have features: judgments themselves, or one label for each entry.
+
+Labels are the scores of any aggregation method (the two-stage way), a consensus found before, or gold; so every aggregator can be
+combined with every ranker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus
+from crowdrank.grading import MOST_GRADES, as_gold
+from crowdrank.learning.features import Features
+from crowdrank.methods import fit
+from crowdrank.methods.lesson import grades_of
+from crowdrank.methods.result import require
+from crowdrank.settings import SettingError
+from crowdrank.study import (
+    Floats,
+    Gold,
+    Grades,
+    JudgmentError,
+    Judgments,
+    Kind,
+    Pairs,
+    Rankings,
+    Vocabulary,
+    entries_in,
+)
+
+Teaching = Judgments | Consensus | Gold
+USUAL = {
+    "pairs": "crowd-bt",
+    "rankings": "borda",
+    "grades": "gda",
+}  # whose scores are labels, unless told; the first kind there is
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """One label for each entry of the features, NaN for entries that have none."""
+
+    value: Floats  # higher is better
+    grade: Floats  # the same in a few steps from 0 or 1 upwards, for rankers that want grades
+    annotator_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def judgments_over(features: Features, teaching: Teaching, name: str, takes: Sequence[Kind]) -> Judgments:
+    """The judgments in the codes of the features' entries, for the method of that name; those of other entries are left aside."""
+    if not isinstance(teaching, Judgments):
+        kind = type(teaching).__name__
+        raise SettingError(f"{name} weighs annotators, and learns from judgments; it cannot learn from a {kind} (listmle can)")
+    notes = require(name, teaching, takes)
+    words = replace(features.vocabulary, annotators=teaching.vocabulary.annotators)
+    entry = entries_in(teaching.vocabulary, words)
+    kept = Judgments(
+        vocabulary=words,
+        grades=_grades(teaching.grades, entry),
+        pairs=_pairs(teaching.pairs, entry),
+        rankings=_rankings(teaching.rankings, entry, words),
+    )
+    if not len(kept):
+        raise JudgmentError(f"features and judgments share no item{_example(features.vocabulary, teaching.vocabulary)}")
+    return replace(kept, notes=(*features.notes, *teaching.notes, *notes, *_told(teaching, kept)))
+
+
+def _grades(grades: Grades, entry: NDArray[np.int64]) -> Grades:
+    kept = entry[grades.entry] >= 0
+    return Grades(grades.annotator[kept], entry[grades.entry[kept]].astype(np.int32), grades.grade[kept])
+
+
+def _pairs(pairs: Pairs, entry: NDArray[np.int64]) -> Pairs:
+    kept = (entry[pairs.left] >= 0) & (entry[pairs.right] >= 0)
+    left, right = (entry[side[kept]].astype(np.int32) for side in (pairs.left, pairs.right))
+    weight, strength = (None if column is None else column[kept] for column in (pairs.weight, pairs.strength))
+    return Pairs(pairs.annotator[kept], left, right, pairs.outcome[kept], weight, strength)
+
+
+def _rankings(lists: Rankings, entry: NDArray[np.int64], words: Vocabulary) -> Rankings:
+    """Lists without what has no features; those of nothing else are gone."""
+    rows = np.flatnonzero(entry[lists.entry] >= 0)
+    there, row_list = np.unique(lists.row_list[rows], return_inverse=True)
+    recoded = entry[lists.entry[rows]].astype(np.int32)
+    task = np.zeros(len(there), np.int32)
+    task[row_list] = words.entry_task[recoded]
+    order = np.lexsort((recoded, lists.position[rows], row_list))
+    return Rankings(
+        list_annotator=lists.list_annotator[there],
+        list_task=task,
+        unlisted_below=lists.unlisted_below[there],
+        row_list=row_list[order].astype(np.int32),
+        entry=recoded[order],
+        position=lists.position[rows][order],
+    )
+
+
+def _told(given: Judgments, kept: Judgments) -> list[str]:
+    notes = []
+    if gone := len(given) - len(kept):
+        notes.append(f"{gone:,} judgments are of items without features: left aside")
+    judged = np.unique(kept.annotator_and_task()[1])
+    if idle := len(kept.vocabulary.tasks) - len(judged):
+        notes.append(f"{idle:,} tasks have features and no judgments: nothing is learned from them")
+    return notes
+
+
+def _example(has: Vocabulary, wants: Vocabulary) -> str:
+    """What both call a task and an item: most often the ids are written differently."""
+    if not (len(has.entry_task) and len(wants.entry_task)):
+        return ""
+    names = [f"task {str(words.tasks[0])!r}, item {str(words.items[words.entry_item[0]])!r}" for words in (has, wants)]
+    return f": {names[0]} there, {names[1]} here"
+
+
+def labels_over(features: Features, teaching: Teaching, name: str, method: str | None) -> Labels:
+    """Labels of the features' entries, for the learner of that name: gold, a consensus, or what `method` makes of the judgments."""
+    if isinstance(teaching, Judgments):
+        judgments = judgments_over(features, teaching, name, ("grades", "pairs", "rankings"))
+        teaching = fit(method or next(usual for kind, usual in USUAL.items() if kind in judgments.kinds), judgments)
+    found = _of_gold(features, teaching) if isinstance(teaching, Gold) else _of_consensus(features, teaching)
+    if np.isnan(found.value).all():
+        raise JudgmentError(f"features and labels share no item{_example(features.vocabulary, teaching.vocabulary)}")
+    return found
+
+
+def _of_gold(features: Features, gold: Gold) -> Labels:
+    return Labels(gold.align(features.vocabulary), grades_of(gold, features.vocabulary), notes=features.notes)
+
+
+def _of_consensus(features: Features, consensus: Consensus) -> Labels:
+    scores = Gold(consensus.vocabulary, consensus.score, "score")
+    graded = consensus.grades is not None and len(np.unique(consensus.grades.grade)) <= MOST_GRADES
+    grade = grades_of(as_gold(consensus) if graded else scores, features.vocabulary)
+    notes = consensus.notes if features.notes and features.notes[0] in consensus.notes else (*features.notes, *consensus.notes)
+    return Labels(scores.align(features.vocabulary), grade, consensus.annotator_columns, notes)

@@ -1,0 +1,56 @@
+"""LTRMA-D: the two-stage way. First the true orders and the annotators' expertise from the lists alone, then ListMLE.
+
+The true order of a task and θ of every annotator are estimated as in ltrma-mle, but with all orders equally likely before anybody judged:
+the features say nothing. The ranker is then learned from the mean place of each item. What the first stage gets wrong the second learns.
+
+Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 3. Klementiev, Roth, Small: Unsupervised rank aggregation with
+distance-based models, ICML 2008.
+
+>>> import crowdrank as cr
+>>> features = cr.features({"item": list("wxyz"), "age": [4, 3, 1, 2]})
+>>> lists = {"annotator": ["ann"] * 3 + ["bob"] * 3 + ["cy"] * 3, "item": list("yxwyzxzyx"), "rank": [1, 2, 3] * 3}
+>>> cr.learn("ltrma-d", features, cr.judgments(lists)).rank(features).ranking["item"].to_list()
+['y', 'z', 'x', 'w']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from crowdrank.learning.crowd_em import check_settings, estimate
+from crowdrank.learning.features import Features
+from crowdrank.learning.labels import Teaching, judgments_over
+from crowdrank.learning.linear import Linear
+from crowdrank.learning.listmle import fitted
+from crowdrank.learning.ranker import Model, Ranker
+from crowdrank.learning.side import Side
+from crowdrank.study import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class LTRMAD:
+    """Settings of LTRMA-D."""
+
+    name: ClassVar[str] = "ltrma-d"
+    takes: ClassVar[tuple[Kind, ...]] = ("rankings", "grades")
+    model: ClassVar[type[Model]] = Linear
+
+    top: int | None = None  # learn only so many of the first places of each task: for long lists
+    samples: int = 20  # true orders of each task that the weights are fitted to, in every step
+    sweeps: int = 20  # of the chain between two samples
+    prior: float = 1.0  # weight of the penalty on squared weights
+    max_iter: int = 60
+    tol: float = 0.005  # the change of the chance to put neighbours right at which the fit has converged
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def learn(self, features: Features, teaching: Teaching, side: Side | None = None) -> Ranker:
+        """A ranker from the orders that the lists of a crowd agree on best."""
+        judgments = judgments_over(features, teaching, self.name, self.takes)
+        found = estimate(self, features, judgments, side or Side(), weights=False)
+        data, weights = fitted(features, found.label, self)
+        notes = (*judgments.notes, *data.notes)
+        return Ranker(self, features.columns, data.model(weights.x), found.columns, found.fit, notes, features.vocabulary.frame)

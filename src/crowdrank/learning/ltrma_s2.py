@@ -1,0 +1,53 @@
+"""LTRMA-S2: ltrma-mle where θ of some annotators is known to lie in a range.
+
+θ stays within the range, or, with a confidence below ∞, is drawn into it. A range that goes up to 20 has no upper end. All other side
+information may be given, too.
+
+Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 4.
+
+>>> import crowdrank as cr
+>>> features = cr.features({"item": list("wxyz"), "age": [4, 3, 1, 2]})
+>>> lists = {"annotator": ["ann"] * 3 + ["bob"] * 3 + ["cy"] * 3, "item": list("yxwyzxzyx"), "rank": [1, 2, 3] * 3}
+>>> side = cr.Side(ranges=(cr.Range("ann", -20, -1),))  # ann is good
+>>> float(cr.learn("ltrma-s2", features, cr.judgments(lists), side=side).annotators["theta"][0]) <= -1
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from crowdrank.learning.crowd_em import check_settings, joint_ranker, needs
+from crowdrank.learning.features import Features
+from crowdrank.learning.labels import Teaching
+from crowdrank.learning.linear import Linear
+from crowdrank.learning.ranker import Model, Ranker
+from crowdrank.learning.side import Side
+from crowdrank.study import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class LTRMAS2:
+    """Settings of LTRMA-S2."""
+
+    name: ClassVar[str] = "ltrma-s2"
+    takes: ClassVar[tuple[Kind, ...]] = ("rankings", "grades")
+    model: ClassVar[type[Model]] = Linear
+
+    top: int | None = None  # learn only so many of the first places of each task: for long lists
+    samples: int = 20  # true orders of each task that the weights are fitted to, in every step
+    sweeps: int = 20  # of the chain between two samples
+    prior: float = 1.0  # weight of the penalty on squared weights
+    max_iter: int = 60
+    tol: float = 0.005  # the change of the chance to put neighbours right at which the fit has converged
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def learn(self, features: Features, teaching: Teaching, side: Side | None = None) -> Ranker:
+        """A ranker from the lists of a crowd, given ranges of θ of some annotators."""
+        side = side or Side()
+        needs(self.name, bool(any(each.low < each.high for each in side.ranges)), "ranges of θ of some annotators")
+        return joint_ranker(self, features, teaching, side)
