@@ -235,6 +235,11 @@ def main() -> None:
             print(text[-1], flush=True)
         text.append("")
         PAGE.write_text("\n".join(text))  # case by case: a run that is stopped has lost nothing
+    import crowdagg  # here, not above: importing crowdrank is timed
+
+    about = " ".join((crowdagg.__doc__ or "").split("\n\n")[1].split())
+    text += [f"## CrowdAgg's fast path, and the paper's algorithms\n\n{about}\n", *crowdagg.tables(), ""]
+    PAGE.write_text("\n".join(text))
 
 
 if __name__ == "__main__":
