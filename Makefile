@@ -39,7 +39,6 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
-	$(BIN)/python benchmarks/crowdagg.py
 	$(BIN)/python benchmarks/intervals.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
