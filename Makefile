@@ -40,6 +40,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/collect.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k
