@@ -157,6 +157,7 @@ class _Chain:
         self.solver = Solver(side, words.annotators, self.expertise)
         self.truth = -min(side.truth_confidence, CLEAREST)
         self.weight = np.zeros(value.shape[1])
+        self.theta = np.zeros(len(words.annotators) + 1)
         self.theta = self._theta(self.orders.distances())
         self.samples: Codes = np.zeros((0, 0), np.int32)
         empty = self.orders.as_rankings(np.zeros((settings.samples, self.orders.sample_starts[-1]), np.int32))
@@ -164,7 +165,7 @@ class _Chain:
         self.likelihood = LinearLists(value, empty, share, words, settings.prior)
 
     def _theta(self, distance: Floats) -> Floats:
-        theta = self.solver.solve(self.expertise.far(distance))
+        theta = self.solver.solve(self.expertise.far(distance), self.theta)
         theta[-1] = self.truth
         return theta
 

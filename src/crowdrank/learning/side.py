@@ -113,9 +113,9 @@ class Solver:
                     raise SideError(f"what is said of θ of {each.annotator!r} contradicts itself")
         self.scale = 1.0 + np.bincount(expertise.annotator, minlength=expertise.n).max(initial=0)
 
-    def solve(self, far: Floats) -> Floats:
-        """Of the greatest likelihood, within all that is known."""
-        theta = np.clip(self.expertise.solve(far), self.low, self.high)
+    def solve(self, far: Floats, start: Floats | None = None) -> Floats:
+        """Of the greatest likelihood, within all that is known; it is looked for around `start` first."""
+        theta = np.clip(self.expertise.solve(far, start), self.low, self.high)
         if self.soft or self.orders:
             theta[self.who] = self._together(theta[self.who], far)
         return theta
