@@ -20,12 +20,14 @@ FIRST_STEP, MOST_STEPS, PRECISION = 0.25, 60, 1e-8
 
 
 class Expertise:
-    """The likelihood of each annotator's θ."""
+    """The likelihood of each annotator's θ, by all lists or those told."""
 
-    def __init__(self, lists: CrowdLists, n_annotators: int, prior: float) -> None:
-        self.annotator, self.n, self.prior = lists.annotator, n_annotators, prior
+    def __init__(self, lists: CrowdLists, n_annotators: int, prior: float, only: NDArray[np.bool_] | None = None) -> None:
+        self.n, self.prior = n_annotators, prior
+        self.used = np.arange(len(lists)) if only is None else np.flatnonzero(only)
+        self.annotator = lists.annotator[self.used]
         kinds: dict[tuple[int, int, bytes], int] = {}
-        for number in range(len(lists)):
+        for number in self.used:
             shape = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
             key = int(lists.annotator[number]), int(lists.list_places[number]), shape.tobytes()
             kinds[key] = kinds.get(key, 0) + 1
@@ -45,7 +47,7 @@ class Expertise:
 
     def far(self, distance: Floats) -> Floats:
         """The distances of all lists of each annotator together."""
-        return sum_by(self.annotator, distance, self.n)
+        return sum_by(self.annotator, distance[self.used], self.n)
 
     def solve(self, far: Floats, start: Floats | None = None) -> Floats:
         """θ of each annotator, by itself; it is looked for around `start` first."""
