@@ -31,6 +31,7 @@ from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.median_rank import MedianRank
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.online_crowd_bt import OnlineCrowdBT
 from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rasch import Rasch
 from crowdrank.methods.rrf import RRF
@@ -110,6 +111,7 @@ METHODS: dict[str, type[Method]] = {
     "mpm": MPM,
     "crowd-bt": CrowdBT,
     "crowd-thurstone": CrowdThurstone,
+    "online-crowd-bt": OnlineCrowdBT,
     "elo": Elo,
     "em-elo": EMElo,
     "trueskill": TrueSkill,
