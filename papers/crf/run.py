@@ -26,7 +26,7 @@ NAMES = {**{f"ndcg@{k}": f"letor-ndcg@{k}" for k in range(1, 6)}, **{f"p@{k}": f
 UNSUPERVISED = ("cps", "svp", "plackett-luce", "condorcet", "rrf")
 SUPERVISED = ("crf", "boosted", "ensemble", "svd", "weighted-borda", "weighted-rrf")
 USELESS = ("r13", "r20", "r24", "r25")  # in the paper
-EXPANSIONS = (1, 2, 4, 6, 8, 10)
+EXPANSIONS = (1, 4, 7, 10)
 Cell = dict[str, object]
 Fold = tuple[tuple[str, ...], str, str]  # parts to learn from, to choose settings on, to test on
 
@@ -133,24 +133,27 @@ def figure_1(data: Data) -> Iterator[Cell]:
 def figure_2(data: Data) -> Iterator[Cell]:
     """Milliseconds per query of the first test part, with its experts, or its documents, there several times over."""
     fold = next(data.folds())
-    methods = {name: trained_on(data, name, fold)[0] for name in ("crf", "svd")}
+    judgments, gold = data.of(*fold[0]), data.gold(*fold[0])
+    # Three passes are enough: what the weights are makes no difference to the time it takes to use them.
+    quick = (cr.CRF(potential="log", max_iter=3), cr.SVD(potential="log", max_iter=3))
+    methods = {method.name: method.train(judgments, gold, validation=()) for method in quick}
     cells = list[Cell]()
     test = data.rankings.filter(pl.col("task").replace_strict(data.part) == fold[2])
     for what, column in (("experts", "annotator"), ("documents", "item")):
         for times in EXPANSIONS:
             copies = [test.with_columns(pl.col(column) + f"-{copy}" if copy else pl.col(column)) for copy in range(times)]
-            judgments = cr.judgments(pl.concat(copies))
-            queries = len(judgments.vocabulary.tasks)
-            spent = {name: 1000 * _seconds(trained.scores, judgments) / queries for name, trained in methods.items()}
+            expanded = cr.judgments(pl.concat(copies))
+            queries = len(expanded.vocabulary.tasks)
+            spent = {name: 1000 * _seconds(trained.scores, expanded) / queries for name, trained in methods.items()}
             for name, value in {**spent, "svd / crf": spent["svd"] / spent["crf"]}.items():
                 cells += _cells(name, {f"{what} × {times}": value})
     yield from sorted(cells, key=_row)
 
 
 def _seconds(score: Callable[[cr.Judgments], object], judgments: cr.Judgments) -> float:
-    """The least processor time of five runs: unlike the time on the clock, it does not depend on what else the machine does."""
-    spent = []
-    for _ in range(5):
+    """The least processor time of five runs, or of those that fit into a second; other work on the machine does not count."""
+    spent = list[float]()
+    while len(spent) < 5 and sum(spent) < 1:
         start = time.process_time()
         score(judgments)
         spent.append(time.process_time() - start)
@@ -197,11 +200,12 @@ def main() -> None:
     text = {"table": pl.String}
     paper = pl.read_csv(HERE / "expected.csv", schema_overrides=text)
     results, readme, data = HERE / "result.csv", HERE / "README.md", Data()
-    kept = pl.read_csv(results, schema_overrides=text) if results.exists() else paper.clear()
     for table in parser.parse_args().table or TABLES:
         for row, cells in groupby(TABLES[table](data), key=_row):
+            done = mean_of_row(table, row, cells)
+            kept = pl.read_csv(results, schema_overrides=text) if results.exists() else paper.clear()
             other = kept.filter((pl.col("table") != table) | (pl.col("row") != row))
-            kept = pl.concat([other, mean_of_row(table, row, cells)]).sort("table", maintain_order=True)
+            kept = pl.concat([other, done]).sort("table", maintain_order=True)
             shown = side_by_side(kept.filter(pl.col("table") == table), paper)
             replaced = rf"(<!-- table {table} -->\n).*?(<!-- end -->)"
             cr.write(kept, results)
