@@ -132,5 +132,5 @@ def _of_consensus(features: Features, consensus: Consensus) -> Labels:
     scores = Gold(consensus.vocabulary, consensus.score, "score")
     graded = consensus.grades is not None and len(np.unique(consensus.grades.grade)) <= MOST_GRADES
     grade = grades_of(as_gold(consensus) if graded else scores, features.vocabulary)
-    notes = consensus.notes if features.notes and features.notes[0] in consensus.notes else (*features.notes, *consensus.notes)
+    notes = (*(note for note in features.notes if note not in consensus.notes), *consensus.notes)
     return Labels(scores.align(features.vocabulary), grade, consensus.annotator_columns, notes)
