@@ -68,7 +68,7 @@ def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
 
 
 def _cell(cell: dict[str, float]) -> str:
-    whole = cell["value"] is not None and cell["value"] >= 10  # a count, not a share
+    whole = max(cell["value"] or 0.0, cell["paper"] or 0.0) >= 10  # a count, not a share
     digits = 0 if whole else 4 if cell["deviation"] is None else 3
     ours = "–" if cell["value"] is None else f"{cell['value']:.{digits}f}"
     ours += f" ± {cell['deviation']:.{min(digits, 3)}f}" if cell["deviation"] is not None else ""

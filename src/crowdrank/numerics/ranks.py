@@ -116,12 +116,15 @@ def _until(rank, mean, deviation):
     return total / len(mean)
 
 
-@nb.vectorize(["float64(float64)"], cache=True)
-def normal_below(u):
-    """The share of a standard normal distribution below u."""
+@nb.njit(cache=True, nogil=True)
+def _normal(u):
     return math.erfc(-u / math.sqrt(2.0)) / 2
 
 
 @nb.njit(cache=True, nogil=True)
-def _normal(u):
-    return math.erfc(-u / math.sqrt(2.0)) / 2
+def normal_below(u):
+    """The share of a standard normal distribution below each of some numbers."""
+    share = np.empty(len(u))
+    for i in range(len(u)):
+        share[i] = _normal(u[i])
+    return share
