@@ -9,9 +9,7 @@ from crowdrank.methods.preferences import Cells
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Vocabulary
 
-NEGLIGIBLE = (
-    0.25  # who moves the scores less than this share of what annotators do on average (a 16th of the variance) is ignored
-)
+NEGLIGIBLE = 0.25  # who moves the scores less than this share of the average (a 16th of the variance) is ignored
 
 
 def influence(cells: Cells, weight: Floats, first: int, words: Vocabulary) -> tuple[Floats, NDArray[np.object_]]:
