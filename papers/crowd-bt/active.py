@@ -81,10 +81,10 @@ def figure_2() -> None:
 
 
 def figure_3() -> None:
-    """The mean of ACC over the first 2,000 judgments, by the crowd's quality and γ, for two priors on quality."""
+    """The mean of ACC over the first 1,000 judgments, by the crowd's quality and γ, for two priors on quality."""
     rows = []
     for quality in ((2, 1), (3, 1), (5, 1), (10, 1), (30, 1)):
-        for seed in range(3):
+        for seed in range(2):
             study = simulated(quality, seed)
             words = study.judgments.vocabulary
             start = cr.State.start(words, **PAPERS_PRIORS)
@@ -93,7 +93,7 @@ def figure_3() -> None:
             policies = {str(gamma): InformationGain(gamma=float(gamma)) for gamma in (0, 1, 5, 10, 30)}
             for prior, before in (("prior Beta(10, 1)", start), ("prior from 5 gold pairs", told)):
                 found = cr.replay(
-                    study.judgments, study.gold, policies, budget=2000, every=200, seeds=[seed], refit=False, start=before
+                    study.judgments, study.gold, policies, budget=1000, every=100, seeds=[seed], refit=False, start=before
                 )
                 mean = quality[0] / sum(quality)
                 for (gamma,), curve in found.group_by("policy", maintain_order=True):

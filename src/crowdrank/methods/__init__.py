@@ -171,6 +171,12 @@ def train(name: str, judgments: Judgments, gold: Gold, *, validation: Iterable[A
     return supervised(name, **settings).train(judgments, gold, validation)
 
 
+def usual_method(judgments: Judgments) -> str:
+    """The method for a study whose user names none: pairs say most about annotators, then rankings, then grades."""
+    usual = {"pairs": "crowd-bt", "rankings": "borda", "grades": "gda"}
+    return next(name for kind, name in usual.items() if kind in judgments.kinds)
+
+
 def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings: Any) -> Consensus:
     """Fit the method of that name; `gold` for those that can start from it.
 

@@ -69,7 +69,7 @@ def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: N
     pairs, agree = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
     if len(rank):  # compiling takes a second
         tree = np.zeros(rank.max() + 1, np.int64)
-        _concordance(starts, place.astype(np.int64, copy=False), rank.astype(np.int32, copy=False), tree, pairs, agree)
+        _concordance(starts, place.astype(np.int64, copy=False), rank.astype(np.int64, copy=False), tree, pairs, agree)
     return pairs, agree
 
 
