@@ -40,8 +40,8 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
-	$(BIN)/python benchmarks/crowdagg.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/collect.py
 	$(BIN)/python benchmarks/learn.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
