@@ -176,6 +176,9 @@ def replay(
         bool,
         typer.Option("--refit/--no-refit", metavar="", help="Fit all answers anew at every look, or only update by each."),
     ] = True,
+    prior: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Virtual wins and losses of every item before the first answer.")
+    ] = 4.0,
     out: options.Out = None,
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, .svg, .png or .json.", show_default=False)
@@ -191,12 +194,14 @@ def replay(
     given = options.assignments(settings, "--set")
     from crowdrank import formats
     from crowdrank.collect.replay import replay as run
+    from crowdrank.collect.state import State
 
     policies = _policies(options.listed(policy) or ["information-gain"], given, gamma)
     judgments = formats.read(*files, columns=options.assignments(column, "--column"))
     truth = formats.read_gold(gold)
     with screen.progress():
-        curves = run(judgments, truth, policies, budget=budget, every=every, seeds=_seeds(seed), refit=refit)
+        start = State.start(judgments.vocabulary, prior=prior)
+        curves = run(judgments, truth, policies, budget=budget, every=every, seeds=_seeds(seed), refit=refit, start=start)
     if chart:
         from crowdrank.report import replay_curves
 
