@@ -30,6 +30,7 @@ check: $(VENV)/installed-dev
 papers: $(VENV)/installed-dev
 	$(BIN)/python papers/crowd-bt/run.py
 	$(BIN)/python papers/crowdagg/run.py
+	$(BIN)/python papers/crowdagg/charts.py
 	$(BIN)/python papers/gda/run.py
 	$(BIN)/python papers/ltrma/run.py
 

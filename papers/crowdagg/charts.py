@@ -26,6 +26,7 @@ COLOUR = {
     "condorcet": "#8c564b",
     "greedy-order": "#e377c2",
     "dawid-skene": "#ff7f0e",
+    "gda": "#bcbd22",
     "mean": "#7f7f7f",
     "borda": "#17becf",
 }
@@ -35,22 +36,17 @@ PAPERS = "crowdagg(contest=task, quality_prior=(1.0, 1.0), against=all)"
 
 def robustness(results: pl.DataFrame, part: str) -> alt.HConcatChart:
     """A measure by the share of annotators added, a panel for each study."""
-    return alt.hconcat(
-        *(
-            _panel(results.filter((pl.col("part") == part) & (pl.col("data") == study)), study)
-            for study in MEASURE
-            if study in results.filter(pl.col("part") == part)["data"]
-        ),
-        title=TITLE[part],
-    )
+    cells = results.filter(pl.col("part") == part).with_columns(pl.col("row").replace(SHORT))
+    shown = [name for name in COLOUR if name in cells["row"]]
+    panels = (_panel(cells.filter(pl.col("data") == study), study, shown) for study in MEASURE if study in cells["data"])
+    return alt.hconcat(*panels, title=TITLE[part])
 
 
-def _panel(cells: pl.DataFrame, study: str) -> alt.Chart:
+def _panel(cells: pl.DataFrame, study: str, shown: list[str]) -> alt.Chart:
     share = pl.col("column").str.extract(r" at (\d+)%").cast(pl.Float64)
     rows = cells.filter(pl.col("column").str.starts_with(f"{MEASURE[study]} at ")).select(
-        share.alias("added"), "value", method=pl.col("row").replace(SHORT)
+        share.alias("added"), "value", method="row"
     )
-    shown = [name for name in COLOUR if name in rows["method"]]
     return (
         alt.Chart(alt.InlineData(values=rows.to_dicts()), title=study, width=260, height=240)
         .mark_line()
@@ -70,7 +66,9 @@ def _panel(cells: pl.DataFrame, study: str) -> alt.Chart:
 def quality(results: pl.DataFrame) -> alt.FacetChart:
     """How quality is distributed over the annotators, as estimated (lines) and in truth (bars)."""
     cells = results.filter((pl.col("part") == "figure-2") & pl.col("column").str.starts_with("quality "))
-    tenth = cells.select("value", method=pl.col("row").replace({PAPERS: "crowdagg, as in the paper"}), low=pl.col("column").str.slice(8))
+    tenth = cells.select(
+        "value", method=pl.col("row").replace({PAPERS: "crowdagg, as in the paper"}), low=pl.col("column").str.slice(8)
+    )
     tenth = tenth.with_columns(pl.col("low").cast(pl.Float64)).with_columns(high=pl.col("low") + 0.1)
     truth = tenth.filter(pl.col("method") == "truth").select("low", truth="value")
     rows = tenth.filter(pl.col("method") != "truth").join(truth, on="low")
