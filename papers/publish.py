@@ -33,7 +33,9 @@ def publish(here: Path, tables: Mapping[int, Callable[[], Iterator[Cell]]], desc
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--table", type=int, choices=tables, action="append", help="which table; all of them by default")
     wanted = parser.parse_args().table or list(tables)
-    paper = pl.read_csv(here / "expected.csv")
+    paper = pl.read_csv(
+        here / "expected.csv", schema_overrides={"table": pl.Int64, "value": pl.Float64}
+    )  # a paper of curves has none
     results, readme = here / "result.csv", (here / "README.md").read_text()
     kept = pl.read_csv(results, schema_overrides={"deviation": pl.Float64}) if results.exists() else None
     for number in wanted:
