@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from crowdrank.cli import evaluate, methods, rank, simulate
+from crowdrank.cli import evaluate, methods, rank, rankers, simulate
 
 app = typer.Typer(
     name="crowdrank",
@@ -21,6 +21,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("rank")(rank.rank)
+app.command("train")(rankers.train)
+app.command("predict")(rankers.predict)
 app.command("compare")(evaluate.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("methods")(methods.methods)

@@ -23,17 +23,20 @@ def methods(
 
     Example: crowdrank methods crowd-bt
     """
-    from crowdrank.methods import ALL, SUPERVISED, method
+    from crowdrank.learning import LEARNERS, learner
+    from crowdrank.methods import ALL, SUPERVISED
 
-    if name is not None and name not in ALL:
-        method(name)
-    table = {key: describe(ALL[key]) for key in ([name] if name else ALL)}
+    every: dict[str, type] = {**ALL, **LEARNERS}
+    if name is not None and name not in every:
+        learner(name)
+    table = {key: describe(every[key]) for key in ([name] if name else every)}
     if json:
         screen.print_json(table)
     elif name:
-        _show_one(ALL[name])
+        _show_one(every[name])
     else:
-        takes = [row["takes"] + (", and gold to learn from" if key in SUPERVISED else "") for key, row in table.items()]
+        more = {**dict.fromkeys(SUPERVISED, ", and gold to learn from"), **dict.fromkeys(LEARNERS, ", and features")}
+        takes = [row["takes"] + more.get(key, "") for key, row in table.items()]
         columns = {"method": list(table), "takes": takes, "what it is": [row["what it is"] for row in table.values()]}
         screen.show_table("methods", columns, longest=None)
         screen.say("`crowdrank methods NAME` shows one in full, with its settings.")

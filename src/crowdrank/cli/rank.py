@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli import options, screen, training
+from crowdrank.cli.results import show_annotators, show_ranking
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
     from crowdrank.methods import Method
     from crowdrank.study import Gold, Judgments
-
-TOP = 10
-TOP_OF_TASK = 3
-TASKS_SHOWN = 3
-LEAST_TRUSTED = 5
-VERDICTS_WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informative")
 
 
 def rank(
@@ -175,43 +170,12 @@ def _show(consensus: Consensus, judgments: Judgments, written: Sequence[tuple[st
     fit = consensus.fit
     end = f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}" if fit.steps else ""
     screen.say(f"{consensus.method}: {screen.in_words(judgments)}{end}\n")
-    _show_ranking(consensus)
+    show_ranking(consensus)
     screen.say()
-    _show_annotators(consensus)
+    show_annotators(consensus.annotators)
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
     for what, path in written:
         if path:
             screen.say(f"{what} written to {path}")
-
-
-def _show_ranking(consensus: Consensus) -> None:
-    import polars as pl
-
-    tasks = consensus.vocabulary.tasks
-    ranked = consensus.ranking.filter(pl.col("rank").is_not_null())
-    if len(tasks) > 1:
-        first = ranked["task"].unique(maintain_order=True).head(TASKS_SHOWN)
-        top = ranked.filter(pl.col("task").is_in(first.implode())).group_by("task", maintain_order=True).head(TOP_OF_TASK)
-        some = f"the first {TASKS_SHOWN} of {len(tasks):,} tasks" if len(tasks) > TASKS_SHOWN else "each task"
-        title = f"top {TOP_OF_TASK} of {some}"
-    else:
-        top = ranked.head(TOP).drop("task")
-        title = f"top {TOP} of {screen.counted(len(ranked), 'items')}" if len(ranked) > TOP else "ranking"
-    shown = [name for name in top.columns if top[name].null_count() < len(top)]
-    screen.show_table(title, top.select(shown).to_dict(as_series=False))
-
-
-def _show_annotators(consensus: Consensus) -> None:
-    import polars as pl
-
-    table = consensus.annotators
-    worst_first = pl.col("verdict").replace_strict(VERDICTS_WORST_FIRST, range(len(VERDICTS_WORST_FIRST)))
-    least = table.sort(worst_first, pl.col("quality"), nulls_last=True).head(LEAST_TRUSTED)
-    title = f"the {LEAST_TRUSTED} annotators trusted least" if len(table) > LEAST_TRUSTED else "annotators, least trusted first"
-    screen.show_table(title, least.to_dict(as_series=False))
-    if len(table) > LEAST_TRUSTED:
-        counts = dict(table["verdict"].value_counts().iter_rows())
-        told = ", ".join(f"{counts[word]:,} {word}" for word in reversed(VERDICTS_WORST_FIRST) if word in counts)
-        screen.say(f"of all {len(table):,}: {told}")

@@ -61,12 +61,16 @@ def learn(name: str, features: Features, teaching: Teaching, *, side: Side | Non
     >>> cr.learn("listmle", features, votes, labels="bradley-terry").rank(features).ranking["item"].to_list()
     ['y', 'z', 'x']
     """
-    chosen = learner(name, **settings)
+    return learn_with(learner(name, **settings), features, teaching, side)
+
+
+def learn_with(chosen: Learner, features: Features, teaching: Teaching, side: Side | None = None) -> Ranker:
+    """Learn with these settings; side information is refused where there is no use for it."""
     if side is None:
         return chosen.learn(features, teaching)
     if not takes_side(type(chosen)):
         raise SettingError(
-            f"{name} does not use side information; {', '.join(each for each in LEARNERS if takes_side(LEARNERS[each]))} do"
+            f"{chosen.name} does not use side information; {', '.join(each for each in LEARNERS if takes_side(LEARNERS[each]))} do"
         )
     return chosen.learn(features, teaching, side=side)  # type: ignore[call-arg]
 

@@ -1,0 +1,50 @@
+"""Rankings and annotators on the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crowdrank.cli import screen
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdrank.consensus import Consensus
+
+TOP = 10
+TOP_OF_TASK = 3
+TASKS_SHOWN = 3
+LEAST_TRUSTED = 5
+VERDICTS_WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informative")
+
+
+def show_ranking(consensus: Consensus) -> None:
+    """The best of each task, or of the first tasks."""
+    import polars as pl
+
+    tasks = consensus.vocabulary.tasks
+    ranked = consensus.ranking.filter(pl.col("rank").is_not_null())
+    if len(tasks) > 1:
+        first = ranked["task"].unique(maintain_order=True).head(TASKS_SHOWN)
+        top = ranked.filter(pl.col("task").is_in(first.implode())).group_by("task", maintain_order=True).head(TOP_OF_TASK)
+        some = f"the first {TASKS_SHOWN} of {len(tasks):,} tasks" if len(tasks) > TASKS_SHOWN else "each task"
+        title = f"top {TOP_OF_TASK} of {some}"
+    else:
+        top = ranked.head(TOP).drop("task")
+        title = f"top {TOP} of {screen.counted(len(ranked), 'items')}" if len(ranked) > TOP else "ranking"
+    shown = [name for name in top.columns if top[name].null_count() < len(top)]
+    screen.show_table(title, top.select(shown).to_dict(as_series=False))
+
+
+def show_annotators(table: pl.DataFrame) -> None:
+    """Those trusted least, and how many there are of each verdict."""
+    import polars as pl
+
+    worst_first = pl.col("verdict").replace_strict(VERDICTS_WORST_FIRST, range(len(VERDICTS_WORST_FIRST)))
+    least = table.sort(worst_first, pl.col("quality"), nulls_last=True).head(LEAST_TRUSTED)
+    title = f"the {LEAST_TRUSTED} annotators trusted least" if len(table) > LEAST_TRUSTED else "annotators, least trusted first"
+    screen.show_table(title, least.to_dict(as_series=False))
+    if len(table) > LEAST_TRUSTED:
+        counts = dict(table["verdict"].value_counts().iter_rows())
+        told = ", ".join(f"{counts[word]:,} {word}" for word in reversed(VERDICTS_WORST_FIRST) if word in counts)
+        screen.say(f"of all {len(table):,}: {told}")
