@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import altair as alt
 import numpy as np
 import polars as pl
 from publish import Cell, data
@@ -105,7 +104,7 @@ def compared() -> Iterator[Cell]:
 
 
 def tested(title: str, values: dict[str, list[dict[str, float]]]) -> Iterator[Cell]:
-    """p of the difference to ours from the crowd; on gold, of ours to LambdaMART's."""
+    """P of the difference to ours from the crowd; on gold, of ours to LambdaMART's."""
     queries = sorted(values[OURS][0])
     mean = {label: np.mean([[draw[query] for query in queries] for draw in draws], axis=0) for label, draws in values.items()}
     others = [label for label in FROM_CROWD if label != OURS]
