@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from publish import Cell, data, publish
 
 HERE = Path(__file__).parent
-CORPORA = 10
+CORPORA = 10  # of harder crowds, for the paired tests
+FIGURE_CORPORA = 5
 ANNOTATORS = (5, 10, 15)
 CONFIDENCE = 20.0  # of side information, the paper's η
 KNOWN_TASKS = 4  # the truth is known of one task in so many
@@ -114,7 +115,7 @@ def synthetic_results() -> list[Cell]:
     """All methods on all corpora, by number of annotators."""
     cells = []
     for annotators in ANNOTATORS:
-        for seed in range(CORPORA):
+        for seed in range(FIGURE_CORPORA):
             corpus = synthetic(seed, annotators)
             for name in NAMES:
                 ranker = learned(name, corpus)
@@ -132,7 +133,7 @@ def of_measure(cells: list[Cell], measure: str) -> Iterator[Cell]:
 
 def convergence() -> Iterator[Cell]:
     """Figure 12: the Kendall distance of the estimated orders from the true ones, after so many steps; crowds of 10 of the harder sort."""
-    for seed in range(CORPORA):
+    for seed in range(FIGURE_CORPORA):
         corpus = synthetic(seed, 10, hard=True)
         for name in ("ltrma-s1", "ltrma-mle"):
             words = corpus.truth.vocabulary

@@ -157,14 +157,28 @@ class _Chain:
         self.solver = Solver(side, words.annotators, self.expertise)
         self.truth = -min(side.truth_confidence, CLEAREST)
         self.weight = np.zeros(value.shape[1])
+        self.theta = self._start()
+        self.orders.begin(-self.theta[lists.annotator])
         self.theta = self._theta(self.orders.distances())
         self.samples: Codes = np.zeros((0, 0), np.int32)
         empty = self.orders.as_rankings(np.zeros((settings.samples, self.orders.sample_starts[-1]), np.int32))
         share = np.full(len(empty.list_task), 1 / settings.samples)
         self.likelihood = LinearLists(value, empty, share, words, settings.prior)
 
+    def _start(self) -> Floats:
+        """What side information makes of θ; where the truth about tasks is known, how far annotators are from it there."""
+        theta, lists = self.solver.start(), self.lists
+        theta[-1] = self.truth
+        task = np.repeat(np.arange(len(lists.task)), np.diff(lists.list_starts))
+        told = np.isin(task, task[lists.annotator == len(theta) - 1])
+        if told.any():
+            self.orders.begin(np.where(lists.annotator == len(theta) - 1, 1.0, 0.0))
+            near = Expertise(lists, len(theta), VIRTUAL, told)
+            theta[near.known] = near.solve(near.far(self.orders.distances()))[near.known]
+        return np.clip(theta, self.solver.low, self.solver.high)
+
     def _theta(self, distance: Floats) -> Floats:
-        theta = self.solver.solve(self.expertise.far(distance))
+        theta = self.solver.solve(self.expertise.far(distance), self.theta)
         theta[-1] = self.truth
         return theta
 

@@ -16,16 +16,18 @@ from crowdrank.numerics.mallows import CLEAREST, fill_totals, log_ways, moments,
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-HALVINGS, MOST_STEPS, PRECISION = 6, 60, 1e-10
+FIRST_STEP, MOST_STEPS, PRECISION = 0.25, 60, 1e-8
 
 
 class Expertise:
-    """The likelihood of each annotator's θ."""
+    """The likelihood of each annotator's θ, by all lists or those told."""
 
-    def __init__(self, lists: CrowdLists, n_annotators: int, prior: float) -> None:
-        self.annotator, self.n, self.prior = lists.annotator, n_annotators, prior
+    def __init__(self, lists: CrowdLists, n_annotators: int, prior: float, only: NDArray[np.bool_] | None = None) -> None:
+        self.n, self.prior = n_annotators, prior
+        self.used = np.arange(len(lists)) if only is None else np.flatnonzero(only)
+        self.annotator = lists.annotator[self.used]
         kinds: dict[tuple[int, int, bytes], int] = {}
-        for number in range(len(lists)):
+        for number in self.used:
             shape = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
             key = int(lists.annotator[number]), int(lists.list_places[number]), shape.tobytes()
             kinds[key] = kinds.get(key, 0) + 1
@@ -45,11 +47,12 @@ class Expertise:
 
     def far(self, distance: Floats) -> Floats:
         """The distances of all lists of each annotator together."""
-        return sum_by(self.annotator, distance, self.n)
+        return sum_by(self.annotator, distance[self.used], self.n)
 
-    def solve(self, far: Floats) -> Floats:
-        """θ of each annotator, by itself."""
-        return np.asarray(_solve(self.shapes, far, self.prior, *self.room))
+    def solve(self, far: Floats, start: Floats | None = None) -> Floats:
+        """θ of each annotator, by itself; it is looked for around `start` first."""
+        near = np.zeros(self.n) if start is None else start
+        return np.asarray(_solve(self.shapes, far, self.prior, near, *self.room))
 
     def terms(self, who: Whole, theta: Floats, far: Floats) -> tuple[float, Floats]:
         """The log-likelihood of some annotators' θ, and its derivatives."""
@@ -76,27 +79,43 @@ def _likelihood(shapes, k, theta, prior, totals, room):
 
 
 @nb.njit(cache=True, nogil=True)
-def _solve(shapes, far, prior, totals, room):
-    """Where the expected distance, which rises with θ, is what was found: by halving until near, then along the secant (Illinois)."""
-    result = np.zeros(len(far))
+def _solve(shapes, far, prior, start, totals, room):
+    """Where the expected distance, which rises with θ, is what was found: between two values around `start`, along the secant."""
+    result = np.empty(len(far))
     for k in range(len(far)):
-        low, high = -CLEAREST, CLEAREST
-        below = _likelihood(shapes, k, low, prior, totals, room)[1] - far[k] - prior
-        above = _likelihood(shapes, k, high, prior, totals, room)[1] - far[k] - prior
-        middle = low if below >= 0 else high
-        for step in range(MOST_STEPS):
+        wanted = far[k] + prior
+        low, below = _bound(shapes, k, start[k], -FIRST_STEP, wanted, prior, totals, room)
+        high, above = _bound(shapes, k, start[k], FIRST_STEP, wanted, prior, totals, room)
+        middle, last = low if below >= 0 else high, 0.0
+        for _ in range(MOST_STEPS):
             if below >= 0 or above <= 0 or high - low < PRECISION:
                 break
-            middle = (low + high) / 2 if step < HALVINGS else (low * above - high * below) / (above - below)
-            value = _likelihood(shapes, k, middle, prior, totals, room)[1] - far[k] - prior
-            if abs(value) < PRECISION * (1 + far[k]):
+            middle = (low * above - high * below) / (above - below)
+            value = _likelihood(shapes, k, middle, prior, totals, room)[1] - wanted
+            if abs(value) < PRECISION * wanted:
                 break
+            # An end that stays twice counts half, so that both ends move (Illinois).
             if value > 0:
-                high, above, below = middle, value, below / 2 if step >= HALVINGS else below
+                high, above = middle, value
+                below = below / 2 if last > 0 else below
             else:
-                low, below, above = middle, value, above / 2 if step >= HALVINGS else above
+                low, below = middle, value
+                above = above / 2 if last < 0 else above
+            last = value
         result[k] = middle
     return result
+
+
+@nb.njit(cache=True, nogil=True)
+def _bound(shapes, k, start, step, wanted, prior, totals, room):
+    """A θ on this side of what is looked for, in steps that double; and how far its expected distance is from what is wanted."""
+    theta = start
+    while True:
+        theta = min(max(theta + step, -CLEAREST), CLEAREST)
+        value = _likelihood(shapes, k, theta, prior, totals, room)[1] - wanted
+        if value * step >= 0 or abs(theta) == CLEAREST:
+            return theta, value
+        step *= 2
 
 
 @nb.njit(cache=True, nogil=True)

@@ -27,8 +27,13 @@ class Orders:
         self.lists, self.words, self.below = lists, words, below
         self.state = np.random.default_rng(seed).integers(0, 2**63, len(lists.task)).astype(np.uint64)
         self.sample_starts: Whole = np.r_[0, np.cumsum(lists.places)]
-        self.order = _by_votes(lists)
+        self.order: Whole = np.zeros(0, np.int64)
+        self.begin(np.ones(len(lists)))
         self.parts = _parts(lists)
+
+    def begin(self, weight: Floats) -> None:
+        """Begin with the orders of the votes: by how many more items each stands before than behind, over all lists by their weight."""
+        self.order = _by_votes(self.lists, weight)
 
     def distances(self) -> Floats:
         """The distance of every list from the present order."""
@@ -75,8 +80,8 @@ class Orders:
         )
 
 
-def _by_votes(lists: CrowdLists) -> Whole:
-    """To begin with: by how many more items each stands before than behind, over all lists; numbers of candidates, task by task."""
+def _by_votes(lists: CrowdLists, weight: Floats) -> Whole:
+    """The numbers of candidates, task by task, those with most votes first."""
     number = np.repeat(np.arange(len(lists)), np.diff(lists.row_starts))
     task_of_list = np.repeat(np.arange(len(lists.task)), np.diff(lists.list_starts))
     same = np.r_[True, (np.diff(number) != 0) | (np.diff(lists.level) != 0)][: len(number)]
@@ -86,7 +91,7 @@ def _by_votes(lists: CrowdLists) -> Whole:
     behind = lists.row_starts[1:][number] - after[group]
     ahead = first[group] - lists.row_starts[:-1][number]
     where = lists.candidate_starts[:-1][task_of_list[number]] + lists.row
-    votes = sum_by(where, (behind - ahead).astype(np.float64), len(lists.candidate))
+    votes = sum_by(where, weight[number] * (behind - ahead), len(lists.candidate))
     task = np.repeat(np.arange(len(lists.task)), np.diff(lists.candidate_starts))
     return np.lexsort((-votes, task)) - lists.candidate_starts[:-1][task]
 

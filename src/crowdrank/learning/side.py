@@ -40,6 +40,7 @@ from crowdrank.settings import InputError, is_number
 from crowdrank.study import Floats, Gold, Ids
 
 SURE = float("inf")
+A_LITTLE, MUCH = -0.1, -1.0  # θ to begin with
 
 
 class SideError(InputError):
@@ -113,9 +114,18 @@ class Solver:
                     raise SideError(f"what is said of θ of {each.annotator!r} contradicts itself")
         self.scale = 1.0 + np.bincount(expertise.annotator, minlength=expertise.n).max(initial=0)
 
-    def solve(self, far: Floats) -> Floats:
-        """Of the greatest likelihood, within all that is known."""
-        theta = np.clip(self.expertise.solve(far), self.low, self.high)
+    def start(self) -> Floats:
+        """θ to begin with: as if everybody were a little right, but for whom side information is about."""
+        theta = np.full(self.expertise.n, A_LITTLE)
+        for better, _, _ in self.orders:
+            theta[better] = MUCH
+        for code, each in self.soft:
+            theta[code] = np.clip(theta[code], each.low, each.high)
+        return np.asarray(np.clip(theta, self.low, self.high))
+
+    def solve(self, far: Floats, start: Floats | None = None) -> Floats:
+        """Of the greatest likelihood, within all that is known; it is looked for around `start` first."""
+        theta = np.clip(self.expertise.solve(far, start), self.low, self.high)
         if self.soft or self.orders:
             theta[self.who] = self._together(theta[self.who], far)
         return theta

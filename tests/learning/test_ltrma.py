@@ -1,0 +1,144 @@
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import spearmanr
+
+import crowdrank as cr
+from crowdrank.settings import SettingError
+
+
+def made(seed=0, tasks=60, items=10, annotators=6, theta=None, **crowd):
+    """Two features that tell the true order but for noise, and a crowd."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(tasks * items, 2))
+    names = {"task": np.repeat(np.arange(tasks), items).tolist(), "item": np.tile(np.arange(items), tasks).tolist()}
+    features = cr.features({**names, "a": x[:, 0], "b": x[:, 1]})
+    gold = cr.gold({**names, "score": x @ [1.0, 3.0] + rng.normal(0, 0.2, len(x))})
+    own = np.linspace(-0.7, 0.1, annotators) if theta is None else theta
+    return features, gold, cr.simulate.rankings(annotators=annotators, theta=own, gold=gold, seed=seed, **crowd)
+
+
+def tau(ranker, features, gold):
+    return cr.evaluate(ranker.rank(features), gold, ["tau"]).mean["tau"]
+
+
+CROWDS = {
+    "full lists": {},
+    "parts of the items": {"length": 5, "tasks": 200},
+    "some of the tasks": {"share": 0.4, "tasks": 100},
+    "top-k lists": {"top_k": 3, "tasks": 100},
+}
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_joint_learning_finds_ranker_and_annotators(crowd):
+    features, gold, study = made(**CROWDS[crowd])
+    test, truth, _ = made(seed=99)
+    joint = cr.learn("ltrma-mle", features, study.judgments)
+    apart = cr.learn("ltrma-d", features, study.judgments)
+    best = tau(cr.learn("listmle", features, gold), test, truth)
+    assert tau(joint, test, truth) > best - 0.03
+    assert tau(joint, test, truth) > tau(apart, test, truth) - 0.005
+    assert spearmanr(joint.annotators["theta"], study.annotators["theta"]).statistic > 0.9
+    assert joint.fit.converged
+
+
+def test_theta_and_quality_are_those_of_the_crowd():
+    theta = np.array([-1.5, -0.8, -0.4, -0.1, 0.3])
+    features, _, study = made(tasks=300, annotators=5, theta=theta)
+    found = cr.learn("ltrma-mle", features, study.judgments).annotators
+    np.testing.assert_allclose(found["theta"], theta, rtol=0.06, atol=0.03)
+    np.testing.assert_allclose(found["quality"], study.quality, atol=0.015)
+    assert found["verdict"].to_list()[-1] == "reversed"
+
+
+def test_only_the_first_places():
+    features, gold, study = made(tasks=80, annotators=8, theta=(-0.8, -0.1))
+    test, truth, _ = made(seed=99)
+    ranker = cr.learn("ltrma-mle", features, study.judgments, top=4)
+    assert tau(ranker, test, truth) > tau(cr.learn("listmle", features, gold), test, truth) - 0.03
+    assert spearmanr(ranker.annotators["theta"], study.annotators["theta"]).statistic > 0.9
+
+
+def test_grades_are_lists_with_ties():
+    features, gold, _ = made(tasks=80)
+    rng = np.random.default_rng(1)
+    noise = np.array([0.3, 0.5, 1.0, 3.0])
+    words, rows = gold.vocabulary, []
+    for who, spread in enumerate(noise):
+        heard = gold.value + rng.normal(0, spread * 3, len(gold.value))
+        grade = np.digitize(heard, [-2, 2])
+        rows.append({"task": words.tasks[words.entry_task].tolist(), "item": words.items[words.entry_item].tolist()})
+        rows[-1] |= {"annotator": [f"k{who}"] * len(grade), "grade": grade.tolist()}
+    judgments = cr.judgments(pl.concat([pl.DataFrame(row) for row in rows]))
+    ranker = cr.learn("ltrma-mle", features, judgments)
+    test, truth, _ = made(seed=99)
+    assert tau(ranker, test, truth) > 0.9
+    assert ranker.annotators["theta"].to_list() == sorted(ranker.annotators["theta"])
+
+
+def test_side_information_helps_where_the_crowd_is_weak():
+    """Two good annotators among six who all turn the order around the same way cannot be told without help."""
+    theta = np.array([-0.5, -0.5, 0.25, 0.25, 0.25, 0.25])
+    features, _, study = made(tasks=40, annotators=6, theta=theta)
+    test, truth, _ = made(seed=99)
+    first, known = (
+        str(study.judgments.vocabulary.annotators[0]),
+        np.where(study.gold.vocabulary.entry_task < 5, study.gold.value, np.nan),
+    )
+    some = cr.Gold(study.gold.vocabulary, known, "score")
+    helped = {
+        "ltrma-s1": cr.Side(truth=some),
+        "ltrma-s2": cr.Side(ranges=(cr.Range(first, -3, -0.3),)),
+        "ltrma-s3": cr.Side(orders=(cr.Better(first), cr.Better(str(study.judgments.vocabulary.annotators[1])))),
+    }
+    for name, side in helped.items():
+        ranker = cr.learn(name, features, study.judgments, side=side)
+        assert tau(ranker, test, truth) > 0.8, name
+
+
+def test_tasks_with_truth_need_no_crowd():
+    features, gold, study = made(tasks=20)
+    ten = [str(task) for task in range(10)]
+    rest = study.judgments.vocabulary.tasks
+    some = cr.Gold(
+        gold.vocabulary, np.where(np.isin(rest[gold.vocabulary.entry_task].astype(str), ten), gold.value, np.nan), "score"
+    )
+    ranker = cr.learn("ltrma-s1", features, study.judgments, side=cr.Side(truth=some))
+    assert tau(ranker, features, gold) > 0.9
+    other = cr.gold({"task": ["nowhere"], "item": ["x"], "grade": [1]})
+    with pytest.raises(cr.JudgmentError, match="about no item with features"):
+        cr.learn("ltrma-s1", features, study.judgments, side=cr.Side(truth=other))
+
+
+@pytest.mark.parametrize("name", ["ltrma-s1", "ltrma-s2", "ltrma-s3"])
+def test_methods_for_side_information_insist_on_it(name):
+    features, _, study = made(tasks=3)
+    with pytest.raises(SettingError, match=f"{name} needs .* as side information"):
+        cr.learn(name, features, study.judgments)
+
+
+def test_side_information_is_refused_where_it_has_no_use():
+    features, gold, _ = made(tasks=3)
+    with pytest.raises(SettingError, match=r"listmle does not use side information; .*ltrma-mle"):
+        cr.learn("listmle", features, gold, side=cr.Side())
+
+
+def test_annotators_without_lists_have_no_theta():
+    features = cr.features({"item": list("xyz"), "a": [1.0, 2.0, 3.0]})
+    lists = {"annotator": ["ann", "ann", "bob"], "item": ["x", "y", "x"], "rank": [1, 2, 1]}
+    found = cr.learn("ltrma-mle", features, cr.judgments(lists)).annotators
+    assert found["theta"].is_null().to_list() == [False, True]
+
+
+def test_lists_that_tell_nothing_are_refused():
+    features = cr.features({"item": list("xyz"), "a": [1.0, 2.0, 3.0]})
+    lists = {"annotator": ["ann", "ann", "bob"], "item": ["x", "y", "x"], "rank": [1, 1, 1]}
+    with pytest.raises(cr.JudgmentError, match="no list puts one item before another"):
+        cr.learn("ltrma-mle", features, cr.judgments(lists))
+
+
+@pytest.mark.parametrize("given", [{"samples": 0}, {"sweeps": 0}, {"top": -1}, {"seed": -1}, {"prior": -1.0}])
+def test_bad_settings_are_refused(given):
+    with pytest.raises(SettingError):
+        cr.LTRMAMLE(**given)
