@@ -1,16 +1,17 @@
 """Figure 7 of the GDA paper on other data: rankers learned from simulated graded crowds, on queries they have not seen.
 
 Features and expert grades of LETOR; the crowd grades the expert grade of each document, as `crowdrank.simulate.regrade` has it. Five folds:
-every query is ranked once, by rankers that learned from the crowd's grades of four fifths of the others. All rankers are
-grown with the same settings. p is that of Fisher's randomisation test over queries, means of all draws of the crowd, against
-gda-pw-mart, corrected for the number of comparisons (Holm).
+every query is ranked once, by rankers that learned from the crowd's grades of the queries of the other folds. All trees are grown with
+the same settings. p is that of Fisher's randomisation test over queries, means of all draws of the crowd, against gda-pw-mart, corrected
+for the number of comparisons (Holm).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import polars as pl
 from publish import Cell, data
@@ -20,12 +21,13 @@ from crowdrank.evaluation.significance import holm, randomisation
 
 SETS = {"letor_mq2008": "MQ2008", "letor3_ohsumed": "OHSUMED"}
 DRAWS = 3
-CROWD = {"labels": 3, "noise": 0.7, "spammers": 0.3}
+CROWD = {"labels": 3, "bias": 0.5, "noise": 0.7, "variety": 0.5, "spammers": 0.3}
 GRADES_EACH = 60  # of an annotator
 MEASURE = "ndcg@10"
-OURS, BEST = "gda-pw-mart", "lambdamart, gold"
+OURS = "gda-pw-mart"
 FROM_CROWD = {
     OURS: cr.GDAPWMART(),
+    "gda-pw-mart, ndcg": cr.GDAPWMART(measure="ndcg"),
     "lambdamart, gda": cr.LambdaMART(labels="gda"),
     "lambdamart, EM": cr.LambdaMART(labels="dawid-skene"),
     "lambdamart, EM-smoothed": cr.LambdaMART(soft=True),
@@ -33,82 +35,102 @@ FROM_CROWD = {
     "lambdamart, random": cr.LambdaMART(labels="random"),
     "lregma": cr.LRegMA(),
 }
+OURS_ON_GOLD, BEST = "gda-pw-mart, gold", "lambdamart, gold"
+
+Values = dict[str, dict[str, float]]  # by ranker and query
 
 
 class Letor:
     """A data set of LETOR in five folds."""
 
     def __init__(self, name: str) -> None:
-        text = {"task": pl.String, "item": pl.String}
-        table = pl.read_csv(data(name) / "features.csv.gz", schema_overrides=text)
+        table = pl.read_csv(data(name) / "features.csv.gz", schema_overrides={"task": pl.String, "item": pl.String})
         self.features = cr.features(table.drop("grade", "fold_part"))
         self.gold = table.select("task", "item", "grade", "fold_part")
-        self.parts = self.gold["fold_part"].unique().sort().to_list()
 
-    def fold(self, part: str) -> tuple[cr.Features, cr.Gold, cr.Features, cr.Gold]:
+    def folds(self) -> Iterator[tuple[cr.Features, cr.Gold, cr.Features, cr.Gold]]:
         """Features and gold of the queries to learn from, and of those to rank."""
-        test = pl.col("fold_part") == part
-        gold = [self.gold.filter(where) for where in (~test, test)]
-        features = [self.features.only(each["task"].unique().sort().to_list()) for each in gold]
-        known = [cr.gold(each.drop("fold_part")) for each in gold]
-        return features[0], known[0], features[1], known[1]
+        for part in self.gold["fold_part"].unique().sort():
+            learned, ranked = (self.gold.filter((pl.col("fold_part") == part) == unseen) for unseen in (False, True))
+            yield (*self._of(learned), *self._of(ranked))
 
-    def measured(self, ranker: cr.Ranker, features: cr.Features, gold: cr.Gold) -> dict[str, float]:
-        """The measure of every query with a relevant document."""
-        found = cr.evaluate(ranker.rank(features), gold, [MEASURE], skip_empty=True)
-        return {task: value for task, value in zip(found.tasks, found.values[:, 0].tolist(), strict=True) if value == value}
+    def _of(self, part: pl.DataFrame) -> tuple[cr.Features, cr.Gold]:
+        return self.features.only(part["task"].unique().sort().to_list()), cr.gold(part.drop("fold_part"))
 
 
 def crowd(gold: cr.Gold, seed: int) -> cr.Judgments:
-    """Three grades for every document, a third of the annotators being spammers."""
+    """Three grades for every document; three in ten annotators are spammers."""
     annotators = round(len(gold) * CROWD["labels"] / GRADES_EACH)
     return cr.simulate.regrade(gold, annotators=annotators, seed=seed, **CROWD).judgments
 
 
-def experts(gold: cr.Gold) -> cr.Judgments:
+def unanimous(gold: cr.Gold) -> cr.Judgments:
     """Three annotators who all give the gold grade: labels as good as gold."""
     words = gold.vocabulary
-    frame = {"task": words.tasks[words.entry_task], "item": words.items[words.entry_item], "grade": gold.value}
-    return cr.judgments(*(pl.DataFrame({**frame, "annotator": [who] * len(gold)}) for who in ("ann", "bob", "cat")))
+    names = {"task": words.tasks[words.entry_task].tolist(), "item": words.items[words.entry_item].tolist()}
+    told = pl.DataFrame({**names, "grade": gold.value})
+    return cr.judgments(*(told.with_columns(annotator=pl.lit(who)) for who in ("ann", "bob", "cat")))
+
+
+def per_query(ranker: cr.Ranker, features: cr.Features, gold: cr.Gold) -> dict[str, float]:
+    """The measure of every query with a relevant document."""
+    found = cr.evaluate(ranker.rank(features), gold, [MEASURE], skip_empty=True)
+    return {task: value for task, value in zip(found.tasks, found.values[:, 0].tolist(), strict=True) if value == value}
+
+
+def from_crowd(letor: Letor, draw: int) -> Values:
+    """All rankers, each learned from the same crowd."""
+    values: Values = {label: {} for label in FROM_CROWD}
+    for number, (features, gold, unseen, truth) in enumerate(letor.folds()):
+        judgments = crowd(gold, seed=100 * draw + number)
+        for label, learner in FROM_CROWD.items():
+            values[label] |= per_query(learner.learn(features, judgments), unseen, truth)
+    return values
+
+
+def from_gold(letor: Letor) -> Values:
+    """The best there is, and ours where everybody gives the gold grade."""
+    values: Values = {BEST: {}, OURS_ON_GOLD: {}}
+    for features, gold, unseen, truth in letor.folds():
+        values[BEST] |= per_query(cr.LambdaMART().learn(features, gold), unseen, truth)
+        values[OURS_ON_GOLD] |= per_query(cr.GDAPWMART().learn(features, unanimous(gold)), unseen, truth)
+    return values
 
 
 def compared() -> Iterator[Cell]:
-    """NDCG@10 of every ranker on every data set, mean of the queries, for every draw; and p against ours."""
-    rows = []
+    """The mean of every ranker over the queries of every data set, for every draw of the crowd; and p."""
+    cells: list[Cell] = []
     for name, title in SETS.items():
         letor = Letor(name)
-        folds = [letor.fold(part) for part in letor.parts]
-        values: dict[str, list[dict[str, float]]] = {}
-        for draw in range(DRAWS):
-            by_ranker: dict[str, dict[str, float]] = {}
-            for number, (features, gold, unseen, truth) in enumerate(folds):
-                judgments = crowd(gold, seed=draw * len(folds) + number)
-                for label, learner in FROM_CROWD.items():
-                    ranker = learner.learn(features, judgments)
-                    by_ranker.setdefault(label, {}).update(letor.measured(ranker, unseen, truth))
-            for label, by_query in by_ranker.items():
-                values.setdefault(label, []).append(by_query)
-                yield {"row": title, "column": label, "value": float(np.mean(list(by_query.values())))}
-                rows.append({"data": title, "ranker": label, "value": float(np.mean(list(by_query.values())))})
-        by_query: dict[str, float] = {}
-        same: dict[str, float] = {}
-        for features, gold, unseen, truth in folds:
-            by_query.update(letor.measured(cr.LambdaMART().learn(features, gold), unseen, truth))
-            same.update(letor.measured(cr.GDAPWMART().learn(features, experts(gold)), unseen, truth))
-        values |= {BEST: [by_query], f"{OURS}, gold": [same]}
-        for label in (BEST, f"{OURS}, gold"):
-            yield {"row": title, "column": label, "value": float(np.mean(list(values[label][0].values())))}
-            rows.append({"data": title, "ranker": label, "value": float(np.mean(list(values[label][0].values())))})
-        yield from tested(title, values)
-    picture(rows).save(Path(__file__).parent / "figure-7.svg")
+        draws, gold = [from_crowd(letor, draw) for draw in range(DRAWS)], from_gold(letor)
+        for values in (*draws, gold):
+            cells += [{"row": title, "column": label, "value": mean(of.values())} for label, of in values.items()]
+        cells += tested(title, draws, gold)
+    picture([cell for cell in cells if cell["row"] in SETS.values()]).save(Path(__file__).parent / "figure-7.svg")
+    yield from cells
 
 
-def tested(title: str, values: dict[str, list[dict[str, float]]]) -> Iterator[Cell]:
-    """P of the difference to ours from the crowd; on gold, of ours to LambdaMART's."""
-    queries = sorted(values[OURS][0])
-    mean = {label: np.mean([[draw[query] for query in queries] for draw in draws], axis=0) for label, draws in values.items()}
+def tested(title: str, draws: list[Values], gold: Values) -> Iterator[Cell]:
+    """How likely a difference as large as that to ours is by chance; of ours on gold, to LambdaMART on gold."""
+    queries = sorted(gold[BEST])
+    by_query = {label: np.mean([[draw[label][query] for query in queries] for draw in draws], axis=0) for label in FROM_CROWD}
     others = [label for label in FROM_CROWD if label != OURS]
-    p = holm(randomisation(np.stack([mean[OURS] - mean[label] for label in others], axis=1)))
-    alone = randomisation((mean[f"{OURS}, gold"] - mean[BEST])[:, None])
-    for label, value in [*zip(others, p, strict=True), (f"{OURS}, gold", alone[0])]:
+    p = holm(randomisation(np.stack([by_query[OURS] - by_query[label] for label in others], axis=1)))
+    on_gold = np.array([[gold[OURS_ON_GOLD][query] - gold[BEST][query]] for query in queries])
+    for label, value in [*zip(others, p, strict=True), (OURS_ON_GOLD, randomisation(on_gold)[0])]:
         yield {"row": f"{title} p", "column": label, "value": float(value)}
+
+
+def mean(values: Iterable[float]) -> float:
+    """Of the queries."""
+    return float(np.mean(list(values)))
+
+
+def picture(cells: list[Cell]) -> alt.Chart:
+    """A point for every draw, a bar for their mean."""
+    base = alt.Chart(alt.InlineData(values=cells)).encode(
+        y=alt.Y("column:N", sort=list(dict.fromkeys(cell["column"] for cell in cells)), title=None)
+    )
+    measure = alt.X("value:Q", title=MEASURE, scale=alt.Scale(zero=False))
+    ticks = base.mark_tick(thickness=3, size=16).encode(x=alt.X("mean(value):Q", title=MEASURE, scale=alt.Scale(zero=False)))
+    return (base.mark_circle(opacity=0.5).encode(x=measure) + ticks).facet("row:N", columns=1).resolve_scale(x="independent")

@@ -9,7 +9,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.learning.lambdamart import _random
 
-LEARNERS = [cr.LambdaMART(rounds=20), cr.LambdaMART(rounds=20, soft=True), cr.GDAPWMART(rounds=20)]
+LEARNERS = [cr.LambdaMART(rounds=20), cr.LambdaMART(rounds=20, soft=True), cr.GDAPWMART(rounds=20, measure="ndcg")]
 
 
 @pytest.fixture(scope="module")
