@@ -108,6 +108,21 @@ def test_without_lightgbm_it_is_said_how_to_get_it(learner, study, monkeypatch):
         learner.learn(features, judgments)
 
 
+def test_a_file_that_is_not_whole_is_refused(study, tmp_path, monkeypatch):
+    features, gold, _ = study
+    path = tmp_path / "ranker.json"
+    cr.save(cr.LambdaMART(rounds=2).learn(features, gold), path)
+    whole = path.read_text()
+    for part in (whole[: len(whole) // 2], whole.replace("max_feature_idx", "nothing")):
+        path.write_text(part)
+        with pytest.raises(cr.JudgmentError, match="is not a whole trained model"):
+            cr.load_ranker(path)
+    path.write_text(whole)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(cr.SettingError, match=r"ranker.json: boosted trees need LightGBM"):
+        cr.load_ranker(path)
+
+
 def test_items_without_labels_are_left_aside(study, graded, frame):
     """They are ranked all the same."""
     features, _, judgments = study
@@ -126,6 +141,8 @@ def test_what_cannot_be_learned_is_said(study, frame):
         cr.LambdaMART(labels="mean").learn(features, same)
     with pytest.raises(cr.JudgmentError, match="nothing to learn: all grades are the same"):
         cr.GDAPWMART().learn(features, same)
+    with pytest.raises(cr.JudgmentError, match="nothing to learn: all grades are the same"):
+        cr.LambdaMART(soft=True).learn(features, same)
     with pytest.raises(cr.SettingError, match="soft learns from grades, or from a consensus that knows the chances"):
         cr.LambdaMART(soft=True).learn(features, gold)
     with pytest.raises(cr.SettingError, match="labels is 'mean'; it must be dawid-skene where soft is true"):

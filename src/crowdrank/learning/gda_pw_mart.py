@@ -97,7 +97,7 @@ def _judged(judgments: Judgments) -> tuple[NDArray[np.int64], Judgments]:
     judged, entry = np.unique(grades.entry, return_inverse=True)
     task = words.entry_task[judged]
     if not (np.diff(task) == 0).any() or grades.grade.min() == grades.grade.max():
-        missing = "no task has two items with grades" if len(np.unique(grades.grade)) > 1 else "all grades are the same"
+        missing = "all grades are the same" if len(np.unique(grades.grade)) == 1 else "no task has two items with grades"
         raise JudgmentError(f"there is nothing to learn: {missing}")
     part = replace(words, entry_task=task, entry_item=words.entry_item[judged])
     return judged.astype(np.int64), replace(judgments, vocabulary=part, grades=replace(grades, entry=entry.astype(np.int32)))

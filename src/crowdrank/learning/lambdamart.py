@@ -87,6 +87,8 @@ class LambdaMART:
         labels = labels_over(features, teaching, self.name, None)
         known = np.flatnonzero(~np.isnan(chance[:, 0]))
         task, chance, wanted = features.vocabulary.entry_task[known], chance[known], target("ndcg")
+        if chance.shape[1] < 2 or not (np.diff(task) == 0).any():
+            raise JudgmentError("there is nothing to learn: all grades are the same, or no task has two items with grades")
         grade = steps(chance.shape[1])
         gain = wanted.gain(grade, float(grade[-1]))
         mean = np.einsum("eg,g->e", chance, gain)

@@ -67,7 +67,11 @@ class Trees:
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Self:
         """From what was saved."""
-        return cls(lightgbm_module().Booster(model_str=state["trees"]))
+        lightgbm = lightgbm_module()
+        try:
+            return cls(lightgbm.Booster(model_str=state["trees"]))
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"the trees cannot be read: {error}") from None
 
 
 def grow_for_grades(value: Floats, grade: Floats, task: NDArray[Any], settings: Grown) -> Trees:
