@@ -64,6 +64,24 @@ def test_gains_are_those_of_grades_as_frequent_as_the_crowds(graded):
     assert np.corrcoef(mean, gold.value)[0, 1] > 0.5
 
 
+def test_judgments_of_other_kinds_are_left_aside(graded):
+    frame = graded.items(10)
+    features, gold = graded.lesson(frame)
+    judgments = graded.crowd(gold)
+    words, given = judgments.vocabulary, judgments.grades
+    told = {
+        "task": words.tasks[words.entry_task[given.entry]].tolist(),
+        "item": words.items[words.entry_item[given.entry]].tolist(),
+        "annotator": words.annotators[given.annotator].tolist(),
+        "grade": given.grade,
+    }
+    vote = {"task": ["q009"], "annotator": ["annotator01"], "left": ["q009-00"], "right": ["q009-09"], "winner": ["q009-00"]}
+    both = cr.GDAPWMART(rounds=5).learn(features, cr.judgments(told, vote))
+    alone = cr.GDAPWMART(rounds=5).learn(features, judgments)
+    assert np.array_equal(both.model.score(features.value), alone.model.score(features.value))
+    assert any("1 pairs left aside" in note for note in both.notes)
+
+
 def test_settings_are_checked():
     with pytest.raises(cr.SettingError, match="rest is -1; it must be a number of at least 0"):
         cr.GDAPWMART(rest=-1)

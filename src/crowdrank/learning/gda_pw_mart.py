@@ -7,8 +7,9 @@ The curves of the annotators, what each grade means to each of them, are found a
 
 Labels throw away how sure they are: an item that three spammers graded is learned from as much as one that three experts did. Here it is not.
 
-`rest` is the variance of a difference of relevance that no function of the features explains. The paper has none; with nearly perfect annotators
-the scores are then torn between items that look the same and are not, and LambdaMART on the labels is better (`papers/gda`, Figure 7).
+`rest` is the variance of a difference of relevance that no function of the features explains. The paper has none; nearly perfect annotators
+then tear the scores apart where items look the same and are not (three folds of MQ2008, all annotators right, weighted by NDCG: NDCG@10 .689
+without `rest`, .691 with it, .692 by LambdaMART on the labels).
 
 With a `measure` each pair of judgments is weighted by how much it would change if the two items traded places (`learning.swaps`), as in the
 paper. For that, relevance is cut into grades as frequent as those the crowd gives, at most five; what an item is expected to gain, and
@@ -93,6 +94,7 @@ class GDAPWMART:
 
 def _judged(judgments: Judgments) -> tuple[NDArray[np.int64], Judgments]:
     """The entries that have grades, and the study of them alone."""
+    judgments = judgments.only("grades")
     words, grades = judgments.vocabulary, judgments.grades
     judged, entry = np.unique(grades.entry, return_inverse=True)
     task = words.entry_task[judged]

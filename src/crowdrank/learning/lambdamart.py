@@ -31,6 +31,7 @@ from crowdrank.learning.swaps import Swaps, steps
 from crowdrank.learning.trees import Trees, check_trees, grow, grow_for_grades
 from crowdrank.methods import fit
 from crowdrank.methods.objective import target
+from crowdrank.methods.result import agreement, annotator_columns
 from crowdrank.settings import SettingError, check
 from crowdrank.study import KINDS, Floats, JudgmentError, Judgments, Kind, entries_in
 
@@ -107,4 +108,4 @@ def _random(features: Features, judgments: Judgments, settings: LambdaMART) -> L
     drawn = starts[:-1] + (np.random.default_rng(settings.seed).random(n) * count).astype(np.int64)
     label = np.full(n, np.nan)
     label[count > 0] = grades.grade[order[drawn[count > 0]]]
-    return Labels(label, label, notes=kept.notes)
+    return Labels(label, label, annotator_columns(kept, *agreement(kept, label)), kept.notes)
