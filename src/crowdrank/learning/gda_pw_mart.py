@@ -88,8 +88,8 @@ class GDAPWMART:
         if self.measure is not None:
             wanted = target(self.measure)
             swaps = Swaps(wanted, *_gains(wanted, curves, study), task)
-        chosen = {"partners": self.partners, "rest": self.rest, "seed": self.seed}
-        return PairObjective(study.rows, task, curves.gaussians, swaps, **chosen)
+        rows, curve = study.rows, curves.gaussians
+        return PairObjective(rows, task, curve, swaps, partners=self.partners, rest=self.rest, seed=self.seed)
 
 
 def _judged(judgments: Judgments) -> tuple[NDArray[np.int64], Judgments]:
