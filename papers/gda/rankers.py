@@ -35,7 +35,8 @@ FROM_CROWD = {
     "lambdamart, random": cr.LambdaMART(labels="random"),
     "lregma": cr.LRegMA(),
 }
-OURS_ON_GOLD, BEST = "gda-pw-mart, gold", "lambdamart, gold"
+BEST = "lambdamart, gold"
+ON_GOLD = {"gda-pw-mart, gold": cr.GDAPWMART(), "gda-pw-mart, ndcg, gold": cr.GDAPWMART(measure="ndcg")}
 
 Values = dict[str, dict[str, float]]  # by ranker and query
 
@@ -90,10 +91,11 @@ def from_crowd(letor: Letor, draw: int) -> Values:
 
 def from_gold(letor: Letor) -> Values:
     """The best there is, and ours where everybody gives the gold grade."""
-    values: Values = {BEST: {}, OURS_ON_GOLD: {}}
+    values: Values = {BEST: {}} | {label: {} for label in ON_GOLD}
     for features, gold, unseen, truth in letor.folds():
         values[BEST] |= per_query(cr.LambdaMART().learn(features, gold), unseen, truth)
-        values[OURS_ON_GOLD] |= per_query(cr.GDAPWMART().learn(features, unanimous(gold)), unseen, truth)
+        for label, learner in ON_GOLD.items():
+            values[label] |= per_query(learner.learn(features, unanimous(gold)), unseen, truth)
     return values
 
 
@@ -117,14 +119,15 @@ def apart(draws: list[Values], gold: Values) -> dict[str, np.ndarray]:
     """How far ours is above each other ranker on every query, mean of the draws; on gold, above LambdaMART on gold."""
     queries = sorted(gold[BEST])
     by_query = {label: np.mean([[draw[label][query] for query in queries] for draw in draws], axis=0) for label in FROM_CROWD}
-    on_gold = np.array([gold[OURS_ON_GOLD][query] - gold[BEST][query] for query in queries])
-    return {label: by_query[OURS] - other for label, other in by_query.items() if label != OURS} | {OURS_ON_GOLD: on_gold}
+    on_gold = {label: np.array([gold[label][query] - gold[BEST][query] for query in queries]) for label in ON_GOLD}
+    return {label: by_query[OURS] - other for label, other in by_query.items() if label != OURS} | on_gold
 
 
 def tested(row: str, differences: dict[str, np.ndarray]) -> Iterator[Cell]:
-    """How likely differences as large are by chance; those of rankers from the crowd are corrected for their number."""
+    """How likely differences as large are by chance; corrected for the number of rankers, those from the crowd and on gold apart."""
     p = randomisation(np.stack(list(differences.values()), axis=1))
-    p[:-1] = holm(p[:-1])
+    for part in (slice(-len(ON_GOLD)), slice(-len(ON_GOLD), None)):
+        p[part] = holm(p[part])
     yield from ({"row": row, "column": label, "value": float(value)} for label, value in zip(differences, p, strict=True))
 
 
