@@ -31,6 +31,7 @@ papers: $(VENV)/installed-dev
 	$(BIN)/python papers/crowd-bt/run.py
 	$(BIN)/python papers/crowdagg/run.py
 	$(BIN)/python papers/gda/run.py
+	$(BIN)/python papers/ltrma/run.py
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
@@ -39,8 +40,9 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
-	$(BIN)/python benchmarks/crowdagg.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/collect.py
+	$(BIN)/python benchmarks/learn.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k

@@ -70,9 +70,13 @@ def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
 
 
 def _cell(cell: dict[str, float]) -> str:
-    digits = 4 if cell["deviation"] is None else 3
-    ours = f"{cell['value']:.{digits}f}" + (f" ± {cell['deviation']:.3f}" if cell["deviation"] is not None else "")
+    whole = cell["value"] is not None and cell["value"] >= 10  # a count, not a share
+    digits = 0 if whole else 4 if cell["deviation"] is None else 3
+    ours = "–" if cell["value"] is None else f"{cell['value']:.{digits}f}"
+    ours += f" ± {cell['deviation']:.{min(digits, 3)}f}" if cell["deviation"] is not None else ""
     if cell["paper"] is None:
         return ours
-    far = cell["deviation"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+    far = (
+        cell["deviation"] is not None and cell["value"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+    )
     return f"{ours} ({cell['paper']:.{digits}f}{' !' if far else ''})"

@@ -39,6 +39,9 @@ def user_files(tmp_path, monkeypatch):
         for name in ("a", "b")
     ]
     cr.write(pl.concat(lists), "lists.csv")
+    cr.write(
+        pl.DataFrame({"task": tasks, "item": items, "length": rng.normal(size=50), "age": rng.normal(size=50)}), "features.csv"
+    )
     cr.write(pl.DataFrame({"task": tasks, "item": items, "grade": items % 3}), "grades.csv")
     for system, order in (("bm25", "xyz"), ("dense", "zyx"), ("splade", "xzy")):
         lines = [f"q1 Q0 {item} {rank} {9 - rank} {system}" for rank, item in enumerate(order, 1)]
@@ -77,7 +80,7 @@ def test_make_targets_of_the_readme_exist():
 
 def test_the_readme_lists_every_method_and_what_it_takes():
     rows = dict(re.findall(r"^\| `([\w-]+)` \| ([\w, ]+) \|", README, re.MULTILINE))
-    assert rows == {name: ", ".join(method.takes) for name, method in {**cr.METHODS, **cr.SUPERVISED}.items()}
+    assert rows == {name: ", ".join(method.takes) for name, method in {**cr.METHODS, **cr.SUPERVISED, **cr.LEARNERS}.items()}
 
 
 def test_generated_pages_are_up_to_date():

@@ -1,4 +1,7 @@
-"""The tables of the Crowd-BT paper: `python papers/crowd-bt/run.py --table 3`. Tables 1 and 2 are simulated, 3 is on its own data."""
+"""The tables of the Crowd-BT paper: `python papers/crowd-bt/run.py --table 3`. Tables 1 and 2 are simulated, 3 to 5 on its own data.
+
+Figures 2, 3 (`--table 2`) and 5 (`--table 5`) are written beside this file as SVG.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import polars as pl
 import crowdrank as cr
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+from active import figure_2, figure_3, table_4, table_5
 from publish import Cell, data, publish
 
 SEEDS = range(20)
@@ -73,6 +78,8 @@ def table_2() -> Iterator[Cell]:
                 yield {"row": "crowd-bt", "column": column, "value": accuracy(crowd, study.gold)}
                 correlation = np.corrcoef(crowd.annotator_columns["quality"], study.quality)[0, 1]
                 yield {"row": "quality correlation", "column": column, "value": float(correlation)}
+    figure_2()
+    figure_3()
 
 
 def table_3() -> Iterator[Cell]:
@@ -88,4 +95,4 @@ def table_3() -> Iterator[Cell]:
 
 
 if __name__ == "__main__":
-    publish(Path(__file__).parent, {1: table_1, 2: table_2, 3: table_3}, __doc__)
+    publish(Path(__file__).parent, {1: table_1, 2: table_2, 3: table_3, 4: table_4, 5: table_5}, __doc__)

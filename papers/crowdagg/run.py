@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,17 @@ from crowdrank.evaluation.measures import quality_divergence
 from crowdrank.evaluation.significance import randomisation
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "result.csv"
 SHARES = [round(0.05 * step, 2) for step in range(21)]
-SHOWN = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHOWN = ("0%", "25%", "50%", "75%", "100%")
 DRAWS = 20
+QUALITY_BINS = 10
 Cell = dict[str, Any]
 # Methods of Figures 3 and 4, which are hundreds of fits each. On grades, those that write out millions of pairs would take days.
 ROBUST = {
     "mirex": ("condorcet", "greedy-order", "bradley-terry", "mpm", "crowd-bt", "em-elo"),
     "readability": ("condorcet", "greedy-order", "bradley-terry", "crowd-bt", "em-elo"),
-    "trec": ("mean", "borda"),
+    "trec": ("mean", "borda", "dawid-skene", "gda"),
 }
 
 PAPER = "crowdagg(contest=task, quality_prior=(1.0, 1.0), against=all)"  # as the paper has it, but for eq. 6
@@ -83,6 +86,7 @@ def figure_1(name: str) -> Iterator[Cell]:
         chance = randomisation(one.values - other.values) if len(one.tasks) > 1 else [None] * len(data.measures)
         for measure, p in zip(data.measures, chance, strict=True):
             yield {"row": label, "column": measure, "value": one.mean[measure], "p": p}
+        for measure in data.measures:
             yield {"row": f"{label}, without", "column": measure, "value": other.mean[measure]}
 
 
@@ -92,7 +96,7 @@ def figure_2(name: str) -> Iterator[Cell]:
     words = data.judgments.vocabulary
     gold = data.gold.align(words)
     for label in ("crowdagg", PAPER, "crowd-bt", "em-elo", "mpm"):
-        found = []
+        found, estimated, true = [], [], []
         for task in range(len(words.tasks)):
             part = of_task(data.judgments, task)
             pairs = part.pairs
@@ -101,7 +105,17 @@ def figure_2(name: str) -> Iterator[Cell]:
             truth = np.bincount(pairs.annotator, right > 0, len(words.annotators))[told > 0] / told[told > 0]
             quality = method(label).fit(part).annotator_columns["quality"][told > 0]
             found.append(quality_divergence(quality, truth))
+            estimated.append(quality)
+            true.append(truth)
         yield {"row": label, "column": "divergence", "value": float(np.mean(found))}
+        yield from quality_shares(label, np.concatenate(estimated))
+    yield from quality_shares("truth", np.concatenate(true))
+
+
+def quality_shares(row: str, quality: np.ndarray) -> Iterator[Cell]:
+    """The share of the annotators in each tenth of the scale, for the chart."""
+    for bin_, count in enumerate(np.histogram(quality, QUALITY_BINS, (0, 1))[0]):
+        yield {"row": row, "column": f"quality {bin_ / QUALITY_BINS:.1f}", "value": count / len(quality)}
 
 
 def of_task(judgments: cr.Judgments, task: int) -> cr.Judgments:
@@ -112,26 +126,35 @@ def of_task(judgments: cr.Judgments, task: int) -> cr.Judgments:
     return replace(judgments, pairs=replace(pairs, **columns))
 
 
-def robustness(name: str, kind: str) -> Iterator[Cell]:
+def liars(data: Data, share: float, seed: int) -> cr.Judgments:
+    """The paper's malicious annotators, who say the opposite of gold about the pairs of those they shadow."""
+    spoiled = cr.simulate.spam(data.judgments, share, "malicious", seed)
+    pairs, gold = spoiled.pairs, data.gold.align(spoiled.vocabulary)
+    opposite = np.sign(gold[pairs.right] - gold[pairs.left]).astype(np.int8)
+    added = pairs.annotator >= len(data.judgments.vocabulary.annotators)
+    return replace(spoiled, pairs=replace(pairs, outcome=np.where(added, opposite, pairs.outcome)))
+
+
+def robustness(name: str, kind: Any) -> Iterator[Cell]:
     """Figures 3 and 4: annotators added, from none to as many as there are, and the coefficient of variation over the shares."""
     data = trec(every=5) if name == "trec" else STUDIES[name]()
-    labels = [*ROBUST[name], EQUAL["crowdagg"], "crowdagg"]
-    rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
-    for share in SHARES:
-        draws = [cr.simulate.spam(data.judgments, share, kind, seed) for seed in range(DRAWS if share else 1)]  # type: ignore[arg-type]
-        for label in labels:
-            # The prior is chosen from the votes, by default: for mpm that is most of the time.
-            fitted = method(label, prior=1.0) if label == "mpm" else method(label)
-            values = [measured(fitted.fit(draw), data).mean for draw in draws]
-            for measure in data.measures:
-                each = np.array([value[measure] for value in values])
-                rows.setdefault((label, measure), []).append((share, float(each.mean()), float(each.std())))
-        print(f"{name}, {kind}: {share:.0%}", file=sys.stderr, flush=True)
-    for (label, measure), found in rows.items():
-        for share, mean, deviation in found:
-            yield {"row": label, "column": f"{measure} at {share:.0%}", "value": mean, "deviation": deviation}
-        means = np.array([mean for _, mean, _ in found])
-        yield {"row": label, "column": f"{measure} variation", "value": float(means.std() / means.mean())}
+
+    def spoiled(share: float, seed: int) -> cr.Judgments:
+        return liars(data, share, seed) if kind == "liars" else cr.simulate.spam(data.judgments, share, kind, seed)
+
+    for label in ("crowdagg", EQUAL["crowdagg"], *ROBUST[name]):
+        # The prior is chosen from the votes, by default: for mpm that is most of the time.
+        fitted = method(label, prior=1.0) if label == "mpm" else method(label)
+        by_share = []
+        for share in SHARES:
+            found = [measured(fitted.fit(spoiled(share, seed)), data).mean for seed in range(DRAWS if share else 1)]
+            by_share.append(np.array([[each[measure] for measure in data.measures] for each in found]))
+        for at, measure in enumerate(data.measures):
+            values = [draws[:, at] for draws in by_share]
+            for share, each in zip(SHARES, values, strict=True):
+                yield {"row": label, "column": f"{measure} at {share:.0%}", "value": each.mean(), "deviation": each.std()}
+            means = np.array([each.mean() for each in values])
+            yield {"row": label, "column": f"{measure} variation", "value": means.std() / means.mean()}
 
 
 def readings(name: str) -> Iterator[Cell]:
@@ -158,18 +181,15 @@ PARTS: dict[str, tuple[Part, tuple[str, ...]]] = {
     "figure-2": (figure_2, ("mirex",)),
     "figure-3": (lambda name: robustness(name, "random"), ("mirex", "readability", "trec")),
     "figure-4": (lambda name: robustness(name, "malicious"), ("mirex", "readability", "trec")),
+    "figure-4-gold": (lambda name: robustness(name, "liars"), ("mirex", "readability")),
 }
 KEYS = ("part", "data", "row", "column")
 
 
 def shown(cells: list[Cell], paper: dict[tuple[str, ...], float]) -> str:
-    """A Markdown table: ours, and the paper's in brackets. Of the shares of Figures 3 and 4 every fifth."""
-    wanted = [
-        cell for cell in cells if " at " not in cell["column"] or cell["column"].endswith(tuple(f" {s:.0%}" for s in SHOWN))
-    ]
+    """A Markdown table: ours, and the paper's in brackets. What the charts show in full is shown in part."""
+    wanted = [cell for cell in cells if _in_table(cell["column"])]
     rows, columns = (list(dict.fromkeys(cell[key] for cell in wanted)) for key in ("row", "column"))
-    if any(" at " in column for column in columns):
-        columns = [column for column in columns if column.startswith(("ndcg@10", "acc"))]
     text = {(cell["row"], cell["column"]): _cell(cell, paper) for cell in wanted}
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     return "\n".join(
@@ -177,10 +197,18 @@ def shown(cells: list[Cell], paper: dict[tuple[str, ...], float]) -> str:
     )
 
 
+def _in_table(column: str) -> bool:
+    """Of Figures 3 and 4 every fifth share of one measure, of Figure 2 no distributions."""
+    measure, _, share = column.partition(" at ")
+    if share or column.endswith(" variation"):
+        return measure.startswith(("ndcg@10", "acc")) and (not share or share in SHOWN)
+    return not column.startswith("quality ")
+
+
 def _cell(cell: Cell, paper: dict[tuple[str, ...], float]) -> str:
     theirs = paper.get(tuple(cell[key] for key in KEYS))
-    star = "*" if cell.get("worse") else ""
-    p = f" p={cell['p']:.3f}" if cell.get("p") is not None else ""
+    star = "*" if cell["worse"] else ""
+    p = f" p={cell['p']:.3f}" if cell["p"] is not None else ""
     return f"{cell['value']:.4f}{star}{p}" + (f" ({theirs:.3f})" if theirs is not None else "")
 
 
@@ -190,27 +218,45 @@ def main() -> None:
     parser.add_argument("--part", choices=PARTS, action="append", help="which part; all of them by default")
     parser.add_argument("--data", choices=STUDIES, action="append", help="which study; all of the part's by default")
     wanted = parser.parse_args()
-    paper = {tuple(row[key] for key in KEYS): row["value"] for row in pl.read_csv(HERE / "expected.csv").iter_rows(named=True)}
     for part in wanted.part or PARTS:
         compute, names = PARTS[part]
         for name in wanted.data or names:
             if name in names:
-                cells = [{"part": part, "data": name, **cell} for cell in compute(name)]
-                print(f"{part}, {name}\n\n{shown(cells, paper)}\n", flush=True)
-                _keep(cells, part, name, shown(cells, paper))
+                done = []
+                for row, cells in groupby(compute(name), key=lambda cell: cell["row"]):
+                    keep([{"part": part, "data": name, **cell} for cell in cells])
+                    done.append(row)
+                    print(f"{part}, {name}: {row}", file=sys.stderr, flush=True)
+                publish(part, name, done)
 
 
-def _keep(cells: list[Cell], part: str, name: str, text: str) -> None:
-    """The cells into result.csv and the table into the README, in place of what was there."""
-    columns = [*KEYS, "value", "deviation"]
-    ours = pl.DataFrame([{key: cell.get(key) for key in columns} for cell in cells], schema_overrides={"deviation": pl.Float64})
-    results = HERE / "result.csv"
-    if results.exists():
-        before = pl.read_csv(results, schema_overrides={"deviation": pl.Float64})
-        ours = pl.concat([before.filter((pl.col("part") != part) | (pl.col("data") != name)), ours.select(before.columns)])
-    cr.write(ours.with_columns(pl.col("value", "deviation").round(4)).sort("part", "data", maintain_order=True), results)
-    readme = (HERE / "README.md").read_text()
+def results() -> pl.DataFrame:
+    """What was found so far."""
+    kinds = {"value": pl.Float64, "deviation": pl.Float64, "p": pl.Float64, "worse": pl.Boolean}
+    if not RESULTS.exists():
+        return pl.DataFrame(schema={**dict.fromkeys(KEYS, pl.String), **kinds})
+    return pl.read_csv(RESULTS, schema_overrides=kinds)
+
+
+def keep(cells: list[Cell]) -> None:
+    """A row of a table into result.csv, in place of what was there: a run that is stopped has lost one row."""
+    before = results()
+    ours = pl.DataFrame([{name: cell.get(name) for name in before.columns} for cell in cells], schema=before.schema)
+    rest = before.join(ours, on=["part", "data", "row"], how="anti", maintain_order="left")
+    numbers = pl.col("value", "deviation", "p").round(4)
+    cr.write(pl.concat([rest, ours.with_columns(numbers)]).sort("part", "data", maintain_order=True), RESULTS)
+
+
+def publish(part: str, name: str, rows: list[str]) -> None:
+    """Rows that are no longer made go; the others are shown in the README."""
+    of_table = (pl.col("part") == part) & (pl.col("data") == name)
+    found = results().filter(~of_table | pl.col("row").is_in(rows))
+    cr.write(found, RESULTS)
+    paper = {tuple(row[key] for key in KEYS): row["value"] for row in pl.read_csv(HERE / "expected.csv").iter_rows(named=True)}
+    text = shown(found.filter(of_table).to_dicts(), paper)
+    print(f"{part}, {name}\n\n{text}\n", flush=True)
     marked = rf"(<!-- {part} {name} -->\n).*?(<!-- end -->)"
+    readme = (HERE / "README.md").read_text()
     (HERE / "README.md").write_text(re.sub(marked, rf"\g<1>{text}\n\g<2>", readme, flags=re.DOTALL))
 
 

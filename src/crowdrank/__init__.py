@@ -32,6 +32,11 @@ _HOME = {
     "JudgmentError": "study",
     "Judgments": "study",
     "METHODS": "methods",
+    "POLICIES": "collect.policies",
+    "State": "collect.state",
+    "next_questions": "collect.questions",
+    "replay": "collect.replay",
+    "stopping": "collect.stopping",
     "Thurstone": "methods.thurstone",
     "MajorityBradleyTerry": "methods.majority_bradley_terry",
     "MajorityVote": "methods.majority_vote",
@@ -42,6 +47,7 @@ _HOME = {
     "Rasch": "methods.rasch",
     "SVP": "methods.svp",
     "RRF": "methods.rrf",
+    "OnlineCrowdBT": "methods.online_crowd_bt",
     "PlackettLuce": "methods.plackett_luce",
     "Mallows": "methods.mallows",
     "MedianRank": "methods.median_rank",
@@ -94,6 +100,11 @@ __all__ = sorted([*_HOME, "__version__"])
 if TYPE_CHECKING:
     from crowdrank import report as report
     from crowdrank import simulate as simulate
+    from crowdrank.collect.policies import POLICIES as POLICIES
+    from crowdrank.collect.questions import next_questions as next_questions
+    from crowdrank.collect.replay import replay as replay
+    from crowdrank.collect.state import State as State
+    from crowdrank.collect.stopping import stopping as stopping
     from crowdrank.consensus import Consensus as Consensus
     from crowdrank.consensus import Fit as Fit
     from crowdrank.evaluation.bootstrap import bootstrap as bootstrap
@@ -155,6 +166,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.mean import Mean as Mean
     from crowdrank.methods.median_rank import MedianRank as MedianRank
     from crowdrank.methods.mpm import MPM as MPM
+    from crowdrank.methods.online_crowd_bt import OnlineCrowdBT as OnlineCrowdBT
     from crowdrank.methods.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.methods.rasch import Rasch as Rasch
     from crowdrank.methods.rrf import RRF as RRF

@@ -137,14 +137,24 @@ def as_pairs(judgments: Judgments) -> Pairs:
 
 def links(judgments: Judgments) -> Pairs:
     """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
-    words, lists = judgments.vocabulary, as_rankings(judgments)
+    words, lists = judgments.vocabulary, judgments.rankings
     beside = np.flatnonzero(lists.row_list[1:] == lists.row_list[:-1])
+    graded_left, graded_right = _graded_by_the_same(judgments.grades, words)
     # A list that puts the others below its own compares all entries of its task.
     whole = np.isin(words.entry_task, lists.list_task[lists.unlisted_below])
     next_to = np.flatnonzero(whole[:-1] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
-    left = np.concatenate([judgments.pairs.left, lists.entry[beside], next_to])
-    right = np.concatenate([judgments.pairs.right, lists.entry[beside + 1], next_to + np.int32(1)])
+    left = np.concatenate([judgments.pairs.left, lists.entry[beside], graded_left, next_to])
+    right = np.concatenate([judgments.pairs.right, lists.entry[beside + 1], graded_right, next_to + np.int32(1)])
     return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
+
+
+def _graded_by_the_same(grades: Grades, words: Vocabulary) -> tuple[Codes, Codes]:
+    """Entries of a task that follow each other among those an annotator graded."""
+    keys = np.sort((grades.annotator.astype(np.int64) << 32) | grades.entry)
+    annotator, entry = keys >> 32, (keys & 0xFFFFFFFF).astype(np.int32)
+    task = words.entry_task[entry]
+    beside = np.flatnonzero((annotator[1:] == annotator[:-1]) & (task[1:] == task[:-1]))
+    return entry[beside], entry[beside + 1]
 
 
 def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:

@@ -41,7 +41,7 @@ def test_screen_of_many_tasks(run):
     assert [line.split()[0] for line in lines[start + 2 : start + 11]] == ["task1"] * 3 + ["task2"] * 3 + ["task3"] * 3
 
 
-@pytest.mark.parametrize(("file", "method"), [("votes.csv", "crowd-bt"), ("grades.parquet", "mean"), ("rankings.jsonl", "borda")])
+@pytest.mark.parametrize(("file", "method"), [("votes.csv", "crowd-bt"), ("grades.parquet", "gda"), ("rankings.jsonl", "borda")])
 def test_default_method(run, file, method):
     assert json.loads(run("rank", file, "--json").out)["method"] == method
 

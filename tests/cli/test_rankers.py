@@ -76,7 +76,6 @@ def test_a_letor_file(run, folder):
         (["train", "features.csv", "grades.parquet"], "share no item"),
         (["train", "features.csv", "lists.csv", "--leave-out", "c"], "no column 'c' to leave out"),
         (["train", "features.csv", "lists.csv", "--out", "features.csv"], "is named twice"),
-        (["train", "truth.csv", "lists.csv"], "features"),
         (["predict", "truth.csv", "features.csv"], "is not a whole trained model"),
         (["predict", "nothing.json", "features.csv"], "No such file"),
     ],

@@ -58,3 +58,27 @@ def test_standardised_within_tasks():
     found = standardised(values, judgments.vocabulary).reshape(5, 12, 2)
     assert found.mean(axis=1) == pytest.approx(np.zeros((5, 2)), abs=1e-12)
     assert found.std(axis=1) == pytest.approx(np.tile([1.0, 0.0], (5, 1)))
+
+
+def test_what_nobody_judged_has_no_part_in_standardising():
+    judgments, _ = either_or(1, 0, "q")
+    values = np.r_[np.nan, 7.0, 1.0, 3.0, np.full(8, np.nan)][:, None]
+    found = standardised(values, judgments.vocabulary)[:, 0]
+    assert found[1:4] == pytest.approx((np.array([7, 1, 3]) - 11 / 3) / np.std([7, 1, 3]))
+    assert np.isnan(found).tolist() == np.isnan(values[:, 0]).tolist()
+
+
+def test_lists_and_grades_are_learned_in_turn():
+    judgments, gold = either_or(10, 0, "q")
+    trained = cr.Boosted(rounds=3, models=4).train(judgments, gold)
+    objectives = [model.params["objective"] for model in trained.models]
+    assert objectives == ["rank_xendcg", "regression"] * 2
+
+
+def test_any_number_of_threads_gives_the_same(monkeypatch):
+    judgments, gold = either_or(30, 0, "q")
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("CROWDRANK_THREADS", threads)
+        found.append(cr.Boosted(rounds=20, models=4).train(judgments, gold).fit(judgments).score)
+    assert (found[0] == found[1]).all()

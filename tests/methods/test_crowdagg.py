@@ -49,24 +49,23 @@ def random_study(build, kind, n, judged, seed):
     items, rows, matrices = [f"i{j:04}" for j in range(n)], [], []
     for annotator in ("a", "b", "c"):
         some = np.sort(rng.permutation(n)[:judged])
-        value = rng.integers(0, 4, n).astype(float)
+        value = rng.permutation(n) if "untied" in kind else rng.integers(0, 4, n).astype(float)
+        places = [[items[j] for j in some if value[j] == v] for v in np.unique(value[some])[::-1]]
         if kind == "grades":
             rows += [("t", annotator, items[j], value[j]) for j in some]
             matrices.append(outcomes(n, of_values(some, value)))
-        elif kind == "rankings":
-            places = [[items[j] for j in some if value[j] == v] for v in (3, 2, 1, 0)]
-            rows.append(("t", annotator, [place for place in places if place], False))
+        elif kind.startswith("rankings"):
+            rows.append(("t", annotator, places, False))
             matrices.append(outcomes(n, of_values(some, value)))
-        elif kind == "top":  # whoever is not listed stands below, all of them tied
-            places = [[items[j] for j in some if value[j] == v] for v in (3, 2, 1, 0)]
-            rows.append(("t", annotator, [place for place in places if place], True))
+        elif kind.startswith("top"):  # whoever is not listed stands below, all of them tied
+            rows.append(("t", annotator, places, True))
             below = np.where(np.isin(np.arange(n), some), value, -1)
             matrices.append(outcomes(n, of_values(range(n), below)))
         else:
             pairs = [(s, t, rng.integers(-1, 2)) for s, t in combinations(some, 2) if rng.random() < 0.6 or s == some[0]]
             rows += [("t", annotator, items[s], items[t], {1: items[s], -1: items[t], 0: "tie"}[w]) for s, t, w in pairs]
             matrices.append(outcomes(n, pairs))
-    named = {"grades": "grades", "rankings": "lists", "top": "lists", "pairs": "pairs"}[kind]
+    named = kind if kind in ("grades", "pairs") else "lists"
     return build.judgments(**{named: rows}, entries=[("t", item) for item in items]), matrices
 
 
@@ -92,7 +91,7 @@ def by_the_fast_path(study, settings, quality):
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda value: getattr(value, "__name__", str(value)))
-@pytest.mark.parametrize("kind", ["grades", "pairs", "rankings", "top"])
+@pytest.mark.parametrize("kind", ["grades", "pairs", "rankings", "rankings untied", "top", "top untied"])
 @pytest.mark.parametrize(("n", "judged"), [(2, 2), (3, 2), (7, 7), (40, 12)])
 def test_the_fast_path_is_algorithm_1(build, reading, measure, kind, n, judged):
     quality = (0.9, 0.5, 0.2)
@@ -103,7 +102,7 @@ def test_the_fast_path_is_algorithm_1(build, reading, measure, kind, n, judged):
 
 
 @pytest.mark.parametrize("measure", ["ndcg", "rbp", reciprocal], ids=lambda value: getattr(value, "__name__", str(value)))
-@pytest.mark.parametrize("kind", ["grades", "pairs"])
+@pytest.mark.parametrize("kind", ["grades", "pairs", "rankings untied"])
 def test_the_fast_path_is_algorithm_1_for_two_thousand_items(build, measure, kind):
     """Algorithm 1 on 2,000 contests takes a while, so on six judged items and one that is not."""
     n, judged = 2000, 60

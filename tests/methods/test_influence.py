@@ -26,6 +26,13 @@ def found():
     return judgments, cells, weight, influence(cells, weight, 1, judgments.vocabulary)
 
 
+def words_for(found, **changed):
+    """What becomes of everybody under other weights."""
+    judgments, cells, _, _ = found
+    weight = np.array(list({**WEIGHT, **changed}.values()))[cells.annotator]
+    return influence(cells, weight, 1, judgments.vocabulary)[1].tolist()
+
+
 def test_it_is_the_deviation_of_what_is_added_within_a_task(found):
     judgments, cells, weight, (moved, _) = found
     words = judgments.vocabulary
@@ -42,3 +49,17 @@ def test_it_is_the_deviation_of_what_is_added_within_a_task(found):
 def test_the_words(found):
     """Cy's order says nothing, but whom they list does."""
     assert found[3][1].tolist() == ["used", "inverted", "used", "ignored"]
+
+
+def test_nobody_is_ignored_because_another_is_heard_louder(found):
+    """Ann moves the scores as much as before, and no less than the crowd does on average without cy."""
+    assert words_for(found, cy=(0.0, 1.0, 1.0))[0] == words_for(found, cy=(-3.0, 1.0, 1.0))[0] == "used"
+
+
+def test_whom_they_list_may_count_though_their_order_is_turned_around(found):
+    assert words_for(found, cy=(-3.0, -1.0, -1.0))[2] == "inverted"
+    assert words_for(found, cy=(-3.0, -0.01, -0.01))[2] == "used"
+
+
+def test_without_weights_all_are_ignored(found):
+    assert set(words_for(found, **dict.fromkeys(WEIGHT, (0.0, 0.0, 0.0)))) == {"ignored"}

@@ -102,6 +102,14 @@ def test_a_vote_left_out_is_predicted_about_as_by_a_fit_without_it(prior, free):
     assert np.corrcoef(near, exact)[0, 1] > 0.9
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_along_a_chain_annotators_do_not_lead_astray(seed):
+    """With the usual prior its scores are all but equal, and tell nothing of annotators."""
+    study = simulate.pairs(items=100, annotators=100, votes=10_000, neighbours=2, spread=5.0, seed=seed)
+    consensus = CrowdBT(intervals=False).fit(study.judgments)
+    assert np.corrcoef(consensus.score, study.gold.value)[0, 1] > 0.95
+
+
 @pytest.mark.parametrize("seed", [5, 21])
 def test_in_a_weak_crowd_scores_do_not_run_off(seed):
     study = simulate.pairs(items=100, annotators=50, votes=5000, quality=(4.0, 2.0), seed=seed)

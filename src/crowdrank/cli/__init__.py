@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from crowdrank.cli import evaluate, methods, rank, rankers, simulate
+from crowdrank.cli import collect, evaluate, methods, rank, rankers, simulate
 
 app = typer.Typer(
     name="crowdrank",
@@ -25,6 +25,8 @@ app.command("train")(rankers.train)
 app.command("predict")(rankers.predict)
 app.command("compare")(evaluate.compare)
 app.command("evaluate")(evaluate.evaluate)
+app.command("next")(collect.next_questions)
+app.command("replay")(collect.replay)
 app.command("methods")(methods.methods)
 app.add_typer(simulate.app, name="simulate")
 

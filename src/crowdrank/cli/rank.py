@@ -23,7 +23,7 @@ def rank(
     method: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, mean for grades."
+            metavar="NAME", help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, gda for grades."
         ),
     ] = None,
     settings: Annotated[
@@ -94,13 +94,14 @@ def rank(
         elif method in methods.SUPERVISED:
             ranker = training.learned(method, given, train or [], train_gold or Path(), columns, top_k, seed)
         else:
-            ranker = _untrained(method or _default(judgments), given, seed)
+            ranker = _untrained(method or methods.usual_method(judgments), given, seed)
         consensus = _fitted(ranker, judgments, truth, bootstrap, bootstrap_over, seed)
     tables = {**_tables(consensus, out, annotators, neighbours), **_labels(consensus, qrels or [])}
     formats.write_files({**tables, save: training.as_bytes(ranker)} if save else tables)
     if json:
         used = asdict(getattr(ranker, "method", ranker))
-        screen.print_json(_as_json(consensus, {name: used[name] for name in used if load or name in given or name == "seed"}))
+        shown = used if hasattr(ranker, "method") else {name: used[name] for name in used if name in given or name == "seed"}
+        screen.print_json(_as_json(consensus, shown))
     else:
         written = [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), ("what was learned", save)]
         _show(consensus, judgments, [*written, *_named(qrels)])
@@ -146,12 +147,6 @@ def _labels(consensus: Consensus, paths: Sequence[Path]) -> dict[Any, Any]:
 
 def _named(qrels: Sequence[Path] | None) -> list[tuple[str, Path]]:
     return [("grades", path) for path in qrels or []]
-
-
-def _default(judgments: Judgments) -> str:
-    """Pairs say most about annotators; rankings and grades by themselves have plain methods of their own."""
-    usual = {"pairs": "crowd-bt", "rankings": "borda", "grades": "mean"}  # each takes the kinds behind it too
-    return next(method for kind, method in usual.items() if kind in judgments.kinds)
 
 
 def _as_json(consensus: Consensus, settings: dict[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def _cell(value: Any, longest: int | None) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 1e5 else f"{value:.4g}"
+        return f"{value:z.4f}" if abs(value) < 1e5 else f"{value:.4g}"
     text = str(value).replace("\n", "⏎")
     return escape(text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…")
 

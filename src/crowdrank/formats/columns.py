@@ -78,6 +78,12 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
     raise JudgmentError(f"{name}: cannot tell the kind of judgment from the columns {_hints(columns)}; {NEEDED}")
 
 
+def unused(name: str, columns: Sequence[str], given: Mapping[str, str]) -> list[str]:
+    """Of a table that does not hold pairs: what to say about columns that only pairs may have."""
+    found = roles(name, columns, given)
+    return [f"{name}: only pairs have a {role}: column {found[role]!r} is not used" for role in OF_PAIRS if role in found]
+
+
 def value_of(name: str, columns: Sequence[str], given: Mapping[str, str], kinds: Sequence[GoldKind]) -> tuple[GoldKind, Roles]:
     """Which of some kinds of value a table gives each item, the first of `kinds` that it has, and the columns that matter."""
     found = roles(name, columns, given)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import stacked_or_none, unshown_order
-from crowdrank.formats.columns import NAMES, OF_PAIRS, Roles, kind_of, value_of
+from crowdrank.formats.columns import NAMES, OF_PAIRS, Roles, kind_of, unused, value_of
 from crowdrank.formats.names import Coded, Entries, Names
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.study import (
@@ -110,6 +110,8 @@ def judgments_of(
         part = _take_up(study, source, columns)
         if "annotator" not in part.roles:
             notes.append(f"{source.name} has no annotator column: all its judgments count as one annotator's")
+        if part.kind != "pairs":
+            notes += unused(source.name, source.columns, columns)
     vocabulary = study.vocabulary(frame)
     of_kind = {kind: [part for part in study.parts if part.kind == kind] for kind in ("grades", "pairs", "rankings")}
     lists = [_lists(study, part, top_k, notes) for part in of_kind["rankings"]]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.learning.crowd_lists import CrowdLists, Whole
-from crowdrank.numerics.mallows import CLEAREST, fill_totals, log_ways, moments, one_more
+from crowdrank.numerics.mallows import CLEAREST, fill_totals, moments
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
@@ -41,7 +41,7 @@ class Expertise:
             np.r_[0, np.cumsum([len(shape) for shape in shapes])].astype(np.int64),
             np.concatenate([np.zeros(0, np.int64), *shapes]),
         )
-        longest = max((int(shape.sum()) for shape in shapes), default=0)
+        longest = max((int(shape.sum()) for shape in shapes), default=2)
         most_places = int(self.shapes[1].max(initial=0))
         self.room = np.empty((2, longest + 1)), np.empty((4, most_places + 1))
 
@@ -70,7 +70,7 @@ def _likelihood(shapes, k, theta, prior, totals, room):
     """The logarithm of the normaliser of all lists of an annotator, and their expected distance; with the virtual pairs."""
     of_annotator, places, count, shape_starts, group = shapes
     fill_totals(-theta, totals[0], totals[1])
-    log, mean = 2 * prior * log_ways(2, -theta), 2 * prior * one_more(2, -theta)
+    log, mean = 2 * prior * totals[0, 2], 2 * prior * totals[1, 2]
     for shape in range(of_annotator[k], of_annotator[k + 1]):
         one_log, one_mean = moments(places[shape], shape_starts[shape : shape + 2], group, -theta, totals[0], totals[1], room)
         log += count[shape] * one_log

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.grading import MOST_GRADES, as_gold
 from crowdrank.learning.features import Features
-from crowdrank.methods import fit
+from crowdrank.methods import fit, usual_method
 from crowdrank.methods.lesson import grades_of
 from crowdrank.methods.result import require
 from crowdrank.settings import SettingError
@@ -34,11 +34,6 @@ from crowdrank.study import (
 )
 
 Teaching = Judgments | Consensus | Gold
-USUAL = {
-    "pairs": "crowd-bt",
-    "rankings": "borda",
-    "grades": "gda",
-}  # whose scores are labels, unless told; the first kind there is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +117,7 @@ def labels_over(features: Features, teaching: Teaching, name: str, method: str |
     """Labels of the features' entries, for the learner of that name: gold, a consensus, or what `method` makes of the judgments."""
     if isinstance(teaching, Judgments):
         judgments = judgments_over(features, teaching, name, ("grades", "pairs", "rankings"))
-        teaching = fit(method or next(usual for kind, usual in USUAL.items() if kind in judgments.kinds), judgments)
+        teaching = fit(method or usual_method(judgments), judgments)
     found = _of_gold(features, teaching) if isinstance(teaching, Gold) else _of_consensus(features, teaching)
     if np.isnan(found.value).all():
         raise JudgmentError(f"features and labels share no item{_example(features.vocabulary, teaching.vocabulary)}")
@@ -137,5 +132,5 @@ def _of_consensus(features: Features, consensus: Consensus) -> Labels:
     scores = Gold(consensus.vocabulary, consensus.score, "score")
     graded = consensus.grades is not None and len(np.unique(consensus.grades.grade)) <= MOST_GRADES
     grade = grades_of(as_gold(consensus) if graded else scores, features.vocabulary)
-    notes = consensus.notes if features.notes and features.notes[0] in consensus.notes else (*features.notes, *consensus.notes)
+    notes = (*(note for note in features.notes if note not in consensus.notes), *consensus.notes)
     return Labels(scores.align(features.vocabulary), grade, consensus.annotator_columns, notes)

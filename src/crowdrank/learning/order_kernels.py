@@ -70,7 +70,7 @@ def _run(cost, worth, rest, current, k, steps, random, before, inside, at, sampl
     """One chain: `before` gets how long both had a place, one before the other; `inside`, how long each had one. Gives the steps made."""
     n = len(current)
     odds = _odds(cost)
-    everywhere = cost.sum(axis=1)
+    everywhere = _sums(cost)
     since, entered = np.zeros((n, n)), np.zeros(n)
     left = np.empty(k + 1)  # the worth of what is left to choose from, at each place
     left[k] = _outside(worth, rest, current, k)
@@ -117,6 +117,16 @@ def _odds(cost):
         for b in range(n):
             odds[a, b] = math.exp(min(max(cost[b, a] - cost[a, b], -STEEPEST), STEEPEST))
     return odds
+
+
+@nb.njit(cache=True, nogil=True)
+def _sums(cost):
+    """Of the rows; NumPy's own takes seconds to compile."""
+    total = np.zeros(len(cost))
+    for a in range(len(cost)):
+        for b in range(len(cost)):
+            total[a] += cost[a, b]
+    return total
 
 
 @nb.njit(cache=True, nogil=True)

@@ -69,7 +69,8 @@ class Ranker:
     def rank(self, features: Features) -> Consensus:
         """Rank the items of each task; they need not have been judged by anybody."""
         score = self.model.score(features.named(self.columns))
-        return Consensus(features.vocabulary, self.name, score, {}, self.fit, notes=(*features.notes, *self.notes))
+        late = () if self.fit.converged else (f"{self.name} had not converged after {self.fit.steps} steps: raise max_iter",)
+        return Consensus(features.vocabulary, self.name, score, {}, self.fit, notes=(*features.notes, *late))
 
     def state(self) -> dict[str, Any]:
         """What to save: numbers and texts only."""

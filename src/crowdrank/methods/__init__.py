@@ -31,6 +31,7 @@ from crowdrank.methods.mallows import Mallows
 from crowdrank.methods.mean import Mean
 from crowdrank.methods.median_rank import MedianRank
 from crowdrank.methods.mpm import MPM
+from crowdrank.methods.online_crowd_bt import OnlineCrowdBT
 from crowdrank.methods.plackett_luce import PlackettLuce
 from crowdrank.methods.rasch import Rasch
 from crowdrank.methods.rrf import RRF
@@ -110,6 +111,7 @@ METHODS: dict[str, type[Method]] = {
     "mpm": MPM,
     "crowd-bt": CrowdBT,
     "crowd-thurstone": CrowdThurstone,
+    "online-crowd-bt": OnlineCrowdBT,
     "elo": Elo,
     "em-elo": EMElo,
     "trueskill": TrueSkill,
@@ -167,6 +169,12 @@ def train(name: str, judgments: Judgments, gold: Gold, *, validation: Iterable[A
     `validation` names tasks to choose settings on; without them the method holds some back where it has something to choose.
     """
     return supervised(name, **settings).train(judgments, gold, validation)
+
+
+def usual_method(judgments: Judgments) -> str:
+    """The method for a study whose user names none: pairs say most about annotators, then rankings, then grades."""
+    usual = {"pairs": "crowd-bt", "rankings": "borda", "grades": "gda"}
+    return next(name for kind, name in usual.items() if kind in judgments.kinds)
 
 
 def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings: Any) -> Consensus:

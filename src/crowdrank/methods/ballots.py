@@ -97,7 +97,8 @@ def _lead(reading: Reading, judged: NDArray[np.int64], in_task: NDArray[np.int64
 def _one_grade_each(grades: Grades) -> Grades:
     """Where an annotator graded an item more than once, the mean."""
     keys = (grades.annotator.astype(np.int64) << 32) | grades.entry
-    if len(np.unique(keys)) == len(keys):
+    in_order = np.sort(keys)  # several times as fast as counting the distinct ones
+    if not np.any(in_order[1:] == in_order[:-1]):
         return grades
     order = np.lexsort((grades.grade, keys))
     annotator, entry = grades.annotator[order], grades.entry[order]

@@ -1,9 +1,10 @@
 """Boosted trees over what the annotators say, learned from gold; LightGBM does the boosting (`pip install 'crowdrank[learn]'`).
 
 The features of an item are those of `crf` (missed, preferred, beaten) for every annotator met often enough in training, their sums over
-all annotators, and the same again measured within the task: less their mean, over their deviation. Several models, each grown from a
-sample of the tasks and features, are averaged. Trees can learn what no weighted sum can: that an annotator is to be believed only
-where another says nothing. The `annotators` have a column `importance`: the share of the gain of all splits that is on their features.
+all annotators, and the same again measured within the task: less their mean, over their deviation. Several models, each grown from
+samples of the items and features, are averaged: every other one learns the order of each list, the others the grades themselves; they
+err in different places. Trees can learn what no weighted sum can: that an annotator is to be believed only where another says nothing.
+The `annotators` have a column `importance`: the share of the gain of all splits that is on their features.
 
 Ke et al.: LightGBM, NeurIPS 2017. Bruch: An alternative cross entropy loss for learning-to-rank, WWW 2021.
 
@@ -28,15 +29,18 @@ from crowdrank.methods.preferences import POTENTIALS, Cells, cells_of
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.numerics.threads import n_threads
+from crowdrank.numerics.threads import side_by_side
 from crowdrank.settings import SettingError, check, choice
 from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Kind, Vocabulary, ids, recode
 
 MOST_ANNOTATORS = 200  # with columns of their own: those met in most tasks
 MOST_GRADES = 30  # LightGBM's limit
+ALL_THE_SAME = 1e-12  # a deviation below is rounding
+OBJECTIVES = ("rank_xendcg", "regression")  # of one model after the other
 TREES = {
-    "objective": "rank_xendcg", "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 50, "lambda_l2": 1.0,
+    "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 50, "lambda_l2": 1.0, "max_bin": 63,
     "feature_fraction": 0.3, "bagging_fraction": 0.8, "bagging_freq": 1, "deterministic": True, "force_row_wise": True, "verbose": -1,
+    "num_threads": 1,  # models are grown side by side
 }  # fmt: skip
 
 
@@ -49,7 +53,7 @@ class Boosted:
 
     potential: str = "log"  # log, difference or binary: how preferences are measured
     rounds: int = 150  # trees of each model
-    models: int = 6  # whose scores are averaged
+    models: int = 8  # whose scores are averaged
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -69,12 +73,17 @@ class Boosted:
         features = _features(cells, own, int(own.max(initial=-1)) + 1, words)
         rows = np.concatenate(known.tasks)
         grade = np.minimum(np.unique(known.grade[rows], return_inverse=True)[1], MOST_GRADES)
-        data = lightgbm.Dataset(features[rows], grade, group=[len(entries) for entries in known.tasks], free_raw_data=False)
+        sizes = [len(entries) for entries in known.tasks]
+
+        def grown(number: int) -> Any:
+            settings = {**TREES, "objective": OBJECTIVES[number % len(OBJECTIVES)], "seed": self.seed * self.models + number}
+            data = lightgbm.Dataset(features[rows], grade, group=sizes, params=settings)
+            return lightgbm.train(settings, data, self.rounds)
+
         models = []
-        for number in range(self.models):
-            report(f"learning {self.name}", number, self.models)
-            settings = {**TREES, "seed": self.seed * self.models + number, "num_threads": n_threads()}
-            models.append(lightgbm.train(settings, data, self.rounds))
+        for model in side_by_side(grown, range(self.models)):
+            models.append(model)
+            report(f"learning {self.name}", len(models), self.models)
         return BoostedAggregator(self, words.annotators[own >= 0], tuple(models))
 
     @staticmethod
@@ -102,16 +111,18 @@ class BoostedAggregator:
         return self.method.takes
 
     def fit(self, judgments: Judgments) -> Consensus:
-        """Rank the items of each task by the mean of the models' scores."""
+        """Rank the items of each task by the mean of the models' scores, each standardised within the task."""
         notes = require(self.name, judgments, self.takes)
         words = judgments.vocabulary
         own = recode(words.annotators, self.annotators)
         cells = cells_of(judgments, self.method.potential)
         features = _features(cells, own, len(self.annotators), words)
-        score = np.full(words.n_entries, np.nan)
+        scores = np.full((words.n_entries, len(self.models)), np.nan)
         judged = np.unique(cells.entry)
         if len(judged):
-            score[judged] = np.mean([model.predict(features[judged], num_threads=n_threads()) for model in self.models], axis=0)
+            predicted = side_by_side(lambda model: model.predict(features[judged], num_threads=1), self.models)
+            scores[judged] = np.stack(list(predicted), axis=1)
+        score = standardised(scores, words).mean(axis=1)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         return wrap(self.name, judgments, score, annotators={**columns, "importance": self._importance()[own]}, notes=notes)
 
@@ -149,13 +160,14 @@ def _features(cells: Cells, own: NDArray[np.int64], n_own: int, words: Vocabular
 
 
 def standardised(values: Floats, words: Vocabulary) -> Floats:
-    """Columns less their mean over the task, and over their deviation there; 0 where all are the same."""
-    starts, size = words.task_starts[:-1], np.diff(words.task_starts)[:, None]
+    """Columns less their mean over the task, and over their deviation there; 0 where all are the same, NaN where there is nothing."""
     if not len(values):
         return values
-    centred = values - (np.add.reduceat(values, starts) / size)[words.entry_task]
-    deviation = np.sqrt(np.add.reduceat(centred**2, starts) / size)[words.entry_task]
-    return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 1e-12)
+    starts, known = words.task_starts[:-1], ~np.isnan(values)
+    size = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
+    centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[words.entry_task]
+    deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[words.entry_task]
+    return np.asarray(centred / np.where(deviation > ALL_THE_SAME, deviation, np.inf))
 
 
 def lightgbm_module() -> Any:

@@ -18,8 +18,8 @@ log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was 
 
 Scores and qualities are the most likely ones; intervals (of scores relative to the mean of the task, of ranks, qualities and biases) are
 the middle 95 % of what the votes leave possible. In a weak crowd that lies further out: scores a little closer together and annotators a
-little better explain the same votes nearly as well (`methods/posterior.py`). Simulated, they hold 93 to 97 % of the truth; but in a weak
-crowd (Beta(4, 2)) with ties and few votes, those of scores hold 88 % (`docs/coverage.md`).
+little better explain the same votes nearly as well (`methods/posterior.py`). Simulated, they hold 93 to 97 % of the truth; but in a
+crowd that is wrong a third of the time or more, those of scores hold 89 to 94 % (`docs/coverage.md`).
 
 The Beta prior on quality is (2, 2) by default, which is flat where the fit takes place, on the logit scale. With a fixed `prior` the
 model is the paper's, which has none: there it is (1.05, 1.05), just enough to keep the quality of annotators with few votes off 0 and 1.

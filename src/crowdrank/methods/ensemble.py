@@ -77,9 +77,7 @@ class EnsembleAggregator:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the sum of both, each standardised within the task."""
         found = [member.fit(judgments) for member in (self.crf, self.boosted)]
-        judged = ~np.isnan(found[0].score)
-        score = sum(standardised(np.nan_to_num(each.score)[:, None], judgments.vocabulary)[:, 0] for each in found)
-        score = np.where(judged, score, np.nan)
+        score = standardised(np.stack([each.score for each in found], axis=1), judgments.vocabulary).sum(axis=1)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         for each in found:
             columns |= {name: values for name, values in each.annotator_columns.items() if name not in columns}

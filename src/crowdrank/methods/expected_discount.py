@@ -57,20 +57,25 @@ def in_pairs(pairs: PairBallots, discount: PowerSum, trust: Floats, others: Floa
 def _at_nodes(discount: PowerSum, most: int):
     """A contest contributes the factor `half + lead × gap` at each node. And room to work in, for so many contests."""
     half = (1 + discount.node) / 2
-    room = (np.empty_like(half), np.empty_like(half), np.empty_like(half), np.empty(most))
+    room = (np.empty_like(half), np.empty_like(half), np.empty(most), np.empty(most, half.dtype))
     return half, 1 - discount.node, np.log(half), discount.weight, *room
 
 
 @nb.njit(cache=True, nogil=True)
 def _expect_levels(contests, leads, log_factor, at_nodes, out):
     (starts, won, size, undecided), (slope, step) = contests, leads
-    half, gap, log_half, weight, base, state, factor, single = at_nodes
+    half, gap, log_half, weight, base, state, single, _ = at_nodes
     for number in range(len(starts) - 1):
         _begin(base, log_half, undecided[number], log_factor[number])
-        for level in range(starts[number], starts[number + 1]):
+        first, end = starts[number], starts[number + 1]
+        # As many levels as items, but for those at the end that a list may leave out.
+        if first < end and won[first] + size[first] - size[end - 1] == end - 1 - first:
+            _expect_untied(won, size, first, end, slope[number], step[number], at_nodes, out)
+            continue
+        for level in range(first, end):
             _copy(base, state)
             singles = 0
-            for other in range(starts[number], starts[number + 1]):
+            for other in range(first, end):
                 difference = won[level] - won[other]
                 lead = slope[number] * difference + step[number] * ((difference > 0) - (difference < 0))
                 times = size[other] - (other == level)
@@ -78,15 +83,39 @@ def _expect_levels(contests, leads, log_factor, at_nodes, out):
                     single[singles] = lead
                     singles += 1
                 elif times > 1:
-                    _meet_alike(state, factor, half, gap, lead, times)
+                    _meet_alike(state, half, gap, lead, times)
             _meet(state, half, gap, single, singles)
             out[level] = _total(state, weight)
 
 
 @nb.njit(cache=True, nogil=True)
+def _expect_untied(won, size, first, end, slope, step, at_nodes, out):
+    """Without ties, a contest depends on how far apart its places are alone: what an item is to those above it and below it is
+    what its neighbour is, and one contest more. So the cost is linear in the length of the list.
+    """
+    half, gap, _, weight, base, _, _, below = at_nodes
+    last = end - 1
+    for level in range(first, end):
+        out[level] = 0.0
+    for q in range(len(half)):
+        product = base[q]
+        of_last = product * _power(half[q], size[last] - 1)
+        for level in range(last - 1, first - 1, -1):
+            below[level - first] = product  # its contests with those below it, but for the last ones
+            product *= half[q] + (slope * (last - level) + step) * gap[q]
+            of_last *= half[q] - (slope * won[level] + step) * gap[q]
+        product = half[q] ** 0  # 1, of whatever type it is; its contests with those above it
+        for level in range(first, last):
+            with_last = _power(half[q] + (slope * won[level] + step) * gap[q], size[last])
+            out[level] += (weight[q] * (below[level - first] * product * with_last)).real
+            product *= half[q] - (slope * (level + 1 - first) + step) * gap[q]
+        out[last] += (weight[q] * of_last).real
+
+
+@nb.njit(cache=True, nogil=True)
 def _expect_rows(contests, trust, log_factor, at_nodes, out):
     starts, lead, undecided = contests
-    half, gap, log_half, weight, base, state, _, single = at_nodes
+    half, gap, log_half, weight, base, state, single, _ = at_nodes
     for row in range(len(starts) - 1):
         # Rows alike are often neighbours, and exponentials dear.
         if row == 0 or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
@@ -121,16 +150,22 @@ def _meet(state, half, gap, lead, count):
 
 
 @nb.njit(cache=True, nogil=True)
-def _meet_alike(state, factor, half, gap, lead, times):
-    """Several contests with the same lead: raised to that power by repeated squaring."""
+def _meet_alike(state, half, gap, lead, times):
+    """Several contests with the same lead."""
     for q in range(len(state)):
-        factor[q] = half[q] + lead * gap[q]
+        state[q] *= _power(half[q] + lead * gap[q], times)
+
+
+@nb.njit(cache=True, nogil=True)
+def _power(factor, times):
+    """By repeated squaring."""
+    product = factor**0
     while times > 0:
-        for q in range(len(state)):
-            if times & 1:
-                state[q] *= factor[q]
-            factor[q] *= factor[q]
+        if times & 1:
+            product *= factor
+        factor *= factor
         times >>= 1
+    return product
 
 
 @nb.njit(cache=True, nogil=True)

@@ -9,7 +9,7 @@ from crowdrank.methods.preferences import Cells
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Vocabulary
 
-NEGLIGIBLE = 0.2  # who moves the scores less than this share of who moves them most (a 25th of the variance) is ignored
+NEGLIGIBLE = 0.25  # who moves the scores less than this share of the average (a 16th of the variance) is ignored
 
 
 def influence(cells: Cells, weight: Floats, first: int, words: Vocabulary) -> tuple[Floats, NDArray[np.object_]]:
@@ -21,10 +21,15 @@ def influence(cells: Cells, weight: Floats, first: int, words: Vocabulary) -> tu
     part = cells.value * weight
     moved, by_preference = (_spread(cells, part[:, columns].sum(axis=1), words) for columns in (slice(None), slice(first, None)))
     along = sum_by(cells.annotator, part[:, first:].sum(axis=1) * cells.value[:, first:].sum(axis=1), n)
-    least = NEGLIGIBLE * max(moved.max(initial=0.0), np.finfo(float).tiny)
-    use = np.where(moved < least, "ignored", "used").astype(object)
-    use[(by_preference >= least) & (along < 0)] = "inverted"
+    use = np.where(_counts(moved), "used", "ignored").astype(object)
+    use[_counts(moved) & _counts(by_preference) & (along < 0)] = "inverted"
     return moved, use
+
+
+def _counts(moved: Floats) -> NDArray[np.bool_]:
+    """Not negligible beside all: against who moves most, one annotator that all depends on would make the others look ignored."""
+    average = np.sqrt(np.mean(moved**2)) if len(moved) else 0.0
+    return np.asarray(moved >= max(NEGLIGIBLE * average, np.finfo(float).tiny))
 
 
 def _spread(cells: Cells, part: Floats, words: Vocabulary) -> Floats:

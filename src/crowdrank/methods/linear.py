@@ -2,8 +2,8 @@
 
 The weights make the wanted measure large on average, under the distribution over orders of `numerics.permutations`: exactly, over
 all orders of six sampled items of each task, sampled anew in every pass; by AdaGrad in small batches of tasks. The weights of the
-last half of the passes are averaged, and those of three such walks. An annotator's weights are what all share plus what is their own; whoever was not met often
-enough in training has only the shared ones.
+last half of the passes are averaged, and those of three such walks. An annotator's weights are what all share plus what is their own;
+whoever was not met often enough in training has only the shared ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from crowdrank.methods.lesson import Lesson, lesson, sampled
 from crowdrank.methods.objective import Target, target
 from crowdrank.methods.preferences import Cells
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
-from crowdrank.numerics.permutations import FIRST, MOST_ITEMS, ORDERS, expected_over_tasks
+from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, choice
@@ -109,7 +109,7 @@ class LinearAggregator:
         new = int((code < 0).sum())
         if new:
             how = "the weights that all share count for them" if self.weight[-1].any() else "what they say does not count"
-            notes.append(f"{new:,} annotators not met often enough in training: {how}")
+            notes.append(f"{new:,} annotator{'s' * (new > 1)} not met often enough in training: {how}")
         first = int(self.method.columns[0] == "missing")
         moved, use = influence(cells, weight, first, words)
         columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": use, "influence": moved}
@@ -137,7 +137,7 @@ class LinearAggregator:
 
 def weighted(cells: Cells, weight: Floats, n_entries: int) -> Floats:
     """Each entry's sum over its cells, NaN where there are none."""
-    score = sum_by(cells.entry, (cells.value * weight).sum(axis=1), n_entries)
+    score = sum_by(cells.entry, np.einsum("cv,cv->c", cells.value, weight), n_entries)
     return np.where(np.bincount(cells.entry, minlength=n_entries) > 0, score, np.nan)
 
 
@@ -147,14 +147,24 @@ def train_linear(method: LinearMethod, judgments: Judgments, gold: Gold, validat
     known = lesson(judgments, gold, validation, method.seed)
     wanted = target(method.measure)
     chosen, passes = method.variants()[0], method.max_iter
+    doing = f"learning {method.name}"
     if known.held:
-        tried = [learned for variant in method.variants() for learned in reversed(list(_learned(variant, judgments, known)))]
+        tried = _tried(method.variants(), judgments, known, doing)
         best = tried[usual_or_better([known.worth(wanted, learned.scores()) for learned in tried])]
         if not known.refit:
             return best.aggregator()
-        chosen, passes = best.method, best.passes
-    *_, last = _learned(replace(chosen, max_iter=passes), judgments, known.whole)  # type: ignore[type-var]
+        chosen, passes, doing = best.method, best.passes, f"{doing} from all tasks"
+    *_, last = _learned(replace(chosen, max_iter=passes), judgments, known.whole, doing)  # type: ignore[type-var]
     return last.aggregator()
+
+
+def _tried(ways: Sequence[LinearMethod], judgments: Judgments, known: Lesson, doing: str) -> list[_Learned]:
+    """What each way learns, after each stage of the passes; the first way after all passes first."""
+    tried = list[_Learned]()
+    for number, way in enumerate(ways, 1):
+        which = f", way {number} of {len(ways)}" if len(ways) > 1 else ""
+        tried += reversed(list(_learned(way, judgments, known, doing + which)))
+    return tried
 
 
 def usual_or_better(worths: Sequence[Floats]) -> int:
@@ -195,8 +205,8 @@ class _Learned:
         return LinearAggregator(self.method, self.words.annotators[known], self._effective(), training)
 
 
-def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Iterator[_Learned]:
-    """The weights after each stage of the passes."""
+def _learned(method: LinearMethod, judgments: Judgments, known: Lesson, doing: str) -> Iterator[_Learned]:
+    """The weights after each stage of the passes; `doing` is what a progress bar says."""
     words = judgments.vocabulary
     cells = method.cells(judgments)
     own = rows_of_annotators(method.weights, cells, known, words)
@@ -208,7 +218,7 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson) -> Itera
     batches = _Batches(cells, own, scale, known, target(method.measure), words.n_entries)
     sums, worths = [np.zeros_like(walks[0].weight)], []
     for number in range(1, method.max_iter + 1):
-        report(f"learning {method.name}", number, method.max_iter)
+        report(doing, number, method.max_iter)
         worths.append(float(np.mean([batches.one_pass(walk, rng) for walk in walks])))
         sums.append(sums[-1] + np.mean([walk.weight for walk in walks], axis=0))
         if number * STAGES % method.max_iter < STAGES:  # the end of a stage
@@ -272,6 +282,6 @@ class _Batches:
     def _step(self, steps: _AdaGrad, sample: Sample, size: Sample, gain: Floats, best: Floats) -> float:
         slope = np.zeros_like(steps.weight)
         how, discount = self.wanted.how, self.discount
-        total = expected_over_tasks(sample, size, *self.cells, steps.weight, gain, best, how, discount, ORDERS, FIRST, slope)
+        total = expected_over_tasks(sample, size, *self.cells, steps.weight, gain, best, how, discount, slope)
         steps.climb(slope / len(sample))
         return float(total)

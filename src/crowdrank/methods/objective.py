@@ -43,8 +43,8 @@ class Target:
     def best(self, gain: Floats) -> Floats:
         """The worth of the best order of each row of gains."""
         descending = -np.sort(-gain, axis=1)
-        discount = self.discount(gain.shape[1])
-        return np.array([worth(self.how, row, discount) for row in descending])
+        how, discount = self.how, self.discount(gain.shape[1])
+        return np.array([worth(how, row, discount) for row in descending])
 
 
 def target(name: str) -> Target:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import as_rankings, middle_places
-from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.groups import grouped
 from crowdrank.study import LEFT, TIE, Codes, Floats, Judgments, Rankings, Vocabulary
 
 POTENTIALS = ("log", "difference", "binary")
@@ -52,10 +52,13 @@ def cells_of(judgments: Judgments, potential: str) -> Cells:
 
 def summed(entry: Codes, annotator: Codes, value: Floats, words: Vocabulary) -> Cells:
     """One cell for every annotator and entry, of all that is said there."""
-    keys, number = np.unique(entry.astype(np.int64) * max(len(words.annotators), 1) + annotator, return_inverse=True)
-    total = np.stack([sum_by(number, column, len(keys)) for column in value.T], axis=1)
-    who = max(len(words.annotators), 1)
-    return Cells((keys // who).astype(np.int32), (keys % who).astype(np.int32), total)
+    order = grouped(annotator, len(words.annotators))[0]
+    order = order[grouped(entry[order], words.n_entries)[0]]
+    entry, annotator, value = entry[order], annotator[order], value[order]
+    first = np.flatnonzero(np.r_[True, (np.diff(entry) != 0) | (np.diff(annotator) != 0)][: len(order)])
+    if len(first) < len(order):
+        value = np.add.reduceat(value, first)
+    return Cells(entry[first], annotator[first], value)
 
 
 def with_missing(cells: Cells) -> Cells:
@@ -66,31 +69,49 @@ def with_missing(cells: Cells) -> Cells:
 def list_preferences(lists: Rankings, words: Vocabulary, potential: str) -> tuple[Floats, Floats]:
     """For each row of the lists, how far it is preferred to the others of its list, and they to it."""
     starts = lists.list_starts
-    first, end = starts[:-1][lists.row_list], starts[1:][lists.row_list]
-    unlisted = np.where(lists.unlisted_below, np.diff(words.task_starts)[lists.list_task] - np.diff(starts), 0)[lists.row_list]
+    unlisted = np.where(lists.unlisted_below, np.diff(words.task_starts)[lists.list_task] - np.diff(starts), 0)
+    preferred, beaten = np.empty(len(lists)), np.empty(len(lists))
     if potential == "binary":
-        row = np.arange(len(lists))
-        same = np.r_[True, (np.diff(lists.row_list) != 0) | (np.diff(lists.position) != 0)][: len(row)]
-        tied_from = np.maximum.accumulate(np.where(same, row, 0)) if len(row) else row
-        tied_to = np.searchsorted(tied_from, tied_from, side="right") if len(row) else row
-        return (end - tied_to + unlisted).astype(np.float64), (tied_from - first).astype(np.float64)
+        _counts_of_others(starts, lists.position, unlisted, preferred, beaten)
+        return preferred, beaten
     rank = ranks_of(lists)
-    last = rank[end - 1] + lists.unlisted_below[lists.row_list]  # unlisted items share the place after the last
+    last = rank[starts[1:] - 1] + lists.unlisted_below  # unlisted items share the place after the last
     height, top = (np.log(rank), np.log(last)) if potential == "log" else (rank, last)
-    below, above = np.zeros(len(rank)), np.zeros(len(rank))
-    _sums_of_gaps(starts, height, below, above)
-    scale = np.where(top > 0, top, 1.0)  # a list whose largest rank is 1 has no two different ranks
-    return (below + unlisted * (top - height)) / scale, above / scale
+    _sums_of_gaps(starts, height, unlisted, top, preferred, beaten)
+    return preferred, beaten
 
 
 @nb.njit(cache=True, nogil=True)
-def _sums_of_gaps(starts, height, below, above):
-    """How far each row stands before the rows below it in its list, summed, and behind those above; heights ascend within lists."""
+def _counts_of_others(starts, position, unlisted, preferred, beaten):
+    """How many items of its list each row stands before, and behind; positions ascend within lists."""
     for number in range(len(starts) - 1):
-        for row in range(starts[number] + 1, starts[number + 1]):
-            above[row] = above[row - 1] + (row - starts[number]) * (height[row] - height[row - 1])
-        for row in range(starts[number + 1] - 2, starts[number] - 1, -1):
-            below[row] = below[row + 1] + (starts[number + 1] - 1 - row) * (height[row + 1] - height[row])
+        first, end = starts[number], starts[number + 1]
+        for row in range(first, end):
+            tied = row > first and position[row] == position[row - 1]
+            beaten[row] = beaten[row - 1] if tied else row - first
+        for row in range(end - 1, first - 1, -1):
+            tied = row + 1 < end and position[row] == position[row + 1]
+            preferred[row] = preferred[row + 1] if tied else end - 1 - row + unlisted[number]
+
+
+@nb.njit(cache=True, nogil=True)
+def _sums_of_gaps(starts, height, unlisted, top, preferred, beaten):
+    """How far each row stands before the rows below it in its list, summed, and behind those above, over the greatest height.
+
+    Heights ascend within lists; the items that a list leaves out, and puts last, stand at `top`.
+    """
+    for number in range(len(starts) - 1):
+        first, end = starts[number], starts[number + 1]
+        scale = top[number] if top[number] > 0 else 1.0  # a list whose largest rank is 1 has no two different ranks
+        above, below = 0.0, 0.0
+        for row in range(first, end):
+            if row > first:
+                above += (row - first) * (height[row] - height[row - 1])
+            beaten[row] = above / scale
+        for row in range(end - 1, first - 1, -1):
+            if row < end - 1:
+                below += (end - 1 - row) * (height[row + 1] - height[row])
+            preferred[row] = (below + unlisted[number] * (top[number] - height[row])) / scale
 
 
 def ranks_of(lists: Rankings) -> Floats:
@@ -98,4 +119,4 @@ def ranks_of(lists: Rankings) -> Floats:
     if not len(lists):
         return np.zeros(0)
     given = lists.position[lists.list_starts[:-1]] >= 1
-    return np.where(given[lists.row_list], lists.position, middle_places(lists))
+    return lists.position if given.all() else np.where(given[lists.row_list], lists.position, middle_places(lists))

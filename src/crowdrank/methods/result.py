@@ -111,7 +111,7 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
     if len(lists):
         scored = ~np.isnan(score[lists.entry])
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
-        list_pairs, list_agree = concordance(starts, lists.position[scored], score[lists.entry[scored]])
+        list_pairs, list_agree = concordance(starts, lists.position[scored], rank[lists.entry[scored]])
         total += sum_by(lists.list_annotator, list_pairs, n)
         agree += sum_by(lists.list_annotator, list_agree, n)
     with np.errstate(invalid="ignore"):

@@ -24,7 +24,7 @@ def one_more(length, clear):
     """How many of the items before it the last of `length` items is expected to overtake: those are 0 to length − 1."""
     if abs(length * clear) < 1e-3:  # the difference below would be rounding
         return (length - 1) / 2 - (length**2 - 1) * clear / 12
-    return 1 / np.expm1(clear) - length / np.expm1(length * clear)
+    return 1 / math.expm1(clear) - length / math.expm1(length * clear)
 
 
 @nb.njit(cache=True, nogil=True)

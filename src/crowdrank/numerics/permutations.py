@@ -1,13 +1,13 @@
 """Distributions over the orders of a few items: what a measure is worth on average, and how that changes with the scores.
 
-An order y of m items with scores s has the probability exp(Σ_i s[y(i)] / log(i + 1)) / Z: good orders have high scores at the top. Up
-to six items all orders (720) are looked at, so that nothing is approximated.
+An order y of m items with scores s has the probability exp(Σ_i s[y(i)] / log(i + 1)) / Z: good orders have high scores at the top.
+Nothing is approximated, and yet not every order is looked at: what comes next, and what it brings, depends on which items were
+placed before, not on their order, so that sums over the 64 sets of six items say what sums over their 720 orders do.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import permutations
 
 import numba as nb
 import numpy as np
@@ -15,10 +15,6 @@ import numpy as np
 from crowdrank.study import Floats
 
 MOST_ITEMS = 6
-# The orders of 0, 1, …, MOST_ITEMS items below each other; those of m items are the rows FIRST[m] : FIRST[m + 1].
-_ORDERS = [list(permutations(range(m))) for m in range(MOST_ITEMS + 1)]
-ORDERS = np.array([[*order, *[0] * (MOST_ITEMS - m)] for m, orders in enumerate(_ORDERS) for order in orders], dtype=np.int8)
-FIRST = np.cumsum([0, *(len(orders) for orders in _ORDERS)])
 REACH = 1 / np.log(np.arange(MOST_ITEMS) + 2.0)  # how much each place counts in the energy
 
 # How what stands in a list makes its worth.
@@ -46,43 +42,93 @@ def worth(how, gain, discount):
 
 
 @nb.njit(cache=True, nogil=True)
-def expected_worth(score, gain, how, discount, orders, slope):
+def expected_worth(score, gain, how, discount, slope):
     """The mean worth over all orders of the items; `slope` gets its derivatives with respect to the scores."""
-    m, n = len(score), len(orders)
-    weight, listed = np.empty(n), np.empty(m)
-    chance, joint = np.zeros(m), np.zeros(m)  # per item: mean of its place's 1 / log(i + 1), alone and times the worth
-    highest = -np.inf
-    for y in range(n):
-        weight[y] = 0.0
-        for place in range(m):
-            weight[y] += score[orders[y, place]] * REACH[place]
-        highest = max(highest, weight[y])
-    total, mean = 0.0, 0.0
-    for y in range(n):
-        share = math.exp(weight[y] - highest)
-        for place in range(m):
-            listed[place] = gain[orders[y, place]]
-        value = worth(how, listed, discount)
-        total += share
-        mean += share * value
-        for place in range(m):
-            part = share * REACH[place]
-            chance[orders[y, place]] += part
-            joint[orders[y, place]] += part * value
-    mean /= total
+    m, n_sets = len(score), 1 << len(score)
+    size, chance, brings, rest = _what_comes_next(score, gain, how, discount)
+    reached, so_far = np.zeros(n_sets), np.zeros(n_sets)  # the chance that these items come first; and times what they bring
+    reached[0] = 1.0
+    mean, joint = np.zeros(m), np.zeros(m)  # per item: mean of its place's 1 / log(i + 1), alone and times the worth
+    for placed in range(n_sets - 1):
+        near = REACH[size[placed]]
+        for item in range(m):
+            if not (placed >> item) & 1:
+                after = placed | (1 << item)
+                share = reached[placed] * chance[placed, item]
+                worth_here = so_far[placed] * chance[placed, item] + share * brings[placed, item]
+                reached[after] += share
+                so_far[after] += worth_here
+                mean[item] += near * share
+                joint[item] += near * (worth_here + share * rest[after])
     for item in range(m):
-        slope[item] = (joint[item] - mean * chance[item]) / total
-    return mean
+        slope[item] = joint[item] - rest[0] * mean[item]
+    return rest[0]
 
 
 @nb.njit(cache=True, nogil=True)
-def expected_over_tasks(
-    sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, orders, first, change
-):
+def _what_comes_next(score, gain, how, discount):
+    """Of every set of items that come first: their number, the chance of each other item to be next, what it brings there, and what
+    all that follows brings on average.
+    """
+    m, n_sets = len(score), 1 << len(score)
+    size, state = _sets(how, gain)
+    chance, brings = np.zeros((n_sets, m)), np.empty((n_sets, m))
+    log_total, rest = np.zeros(n_sets), np.zeros(n_sets)  # log_total: of exp(…) over the orders of all other items
+    for placed in range(n_sets - 2, -1, -1):
+        place, highest, total = size[placed], -np.inf, 0.0
+        for item in range(m):
+            if not (placed >> item) & 1:
+                highest = max(highest, score[item] * REACH[place] + log_total[placed | (1 << item)])
+        for item in range(m):
+            if not (placed >> item) & 1:
+                chance[placed, item] = math.exp(score[item] * REACH[place] + log_total[placed | (1 << item)] - highest)
+                total += chance[placed, item]
+        log_total[placed] = highest + math.log(total)
+        for item in range(m):
+            chance[placed, item] /= total
+            brings[placed, item] = _brought(how, gain[item], state[placed], place, discount)
+            rest[placed] += chance[placed, item] * (brings[placed, item] + rest[placed | (1 << item)])
+    return size, chance, brings, rest
+
+
+@nb.njit(cache=True, nogil=True)
+def _sets(how, gain):
+    """Of every set of items: how many they are, and what they leave to those behind (see `_brought`)."""
+    n_sets = 1 << len(gain)
+    size, state = np.zeros(n_sets, np.int64), np.zeros(n_sets)
+    state[0] = 1.0 if how == CASCADE else 0.0
+    for item in range(len(gain)):
+        for others in range(1 << item):
+            with_it = others | (1 << item)
+            size[with_it] = size[others] + 1
+            if how == CASCADE:
+                state[with_it] = state[others] * (1.0 - gain[item])
+            elif gain[item] > 0:
+                state[with_it] = state[others] + 1.0
+            else:
+                state[with_it] = state[others]
+    return size, state
+
+
+@nb.njit(cache=True, nogil=True)
+def _brought(how, gain, state, place, discount):
+    """What an item brings at its place; `state` is the chance that nobody stopped before (CASCADE), or how many were found (PRECISION)."""
+    if place >= len(discount):
+        return 0.0
+    if how == SUM:
+        return gain * discount[place]
+    if how == CASCADE:
+        return state * gain * discount[place]
+    return (state + 1.0) * discount[place] if gain > 0 else 0.0
+
+
+@nb.njit(cache=True, nogil=True)
+def expected_over_tasks(sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, change):
     """The summed mean worth, as a share of the best, of samples of items, one per task; its derivatives are added to `change`.
 
-    Row r of `sample` holds `size[r]` entries; `gain` is theirs, `best[r]` the worth of their best order. An entry's score is Σ value · weight over its cells; the
-    last row of `weight` counts for every annotator, and is all that those without a row of their own (−1) have.
+    Row r of `sample` holds `size[r]` entries; `gain` is theirs, `best[r]` the worth of their best order. An entry's score is
+    Σ value · weight over its cells; the last row of `weight` counts for every annotator, and is all that those without a row of their
+    own (−1) have.
     """
     n_values, shared = cell_value.shape[1], len(weight) - 1
     score, slope = np.empty(sample.shape[1]), np.empty(sample.shape[1])
@@ -96,8 +142,7 @@ def expected_over_tasks(
                 for v in range(n_values):
                     w = weight[shared, v] + (weight[own, v] if own >= 0 else 0.0)
                     score[at] += w * cell_value[cell, v]
-        of_size = orders[first[m] : first[m + 1]]
-        total += expected_worth(score[:m], gain[row, :m], how, discount, of_size, slope) / best[row]
+        total += expected_worth(score[:m], gain[row, :m], how, discount, slope) / best[row]
         for at in range(m):
             for cell in range(cell_starts[sample[row, at]], cell_starts[sample[row, at] + 1]):
                 own = cell_annotator[cell]

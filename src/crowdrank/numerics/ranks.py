@@ -116,6 +116,12 @@ def _until(rank, mean, deviation):
     return total / len(mean)
 
 
+@nb.vectorize(["float64(float64)"], cache=True)
+def normal_below(u):
+    """The share of a standard normal distribution below u."""
+    return math.erfc(-u / math.sqrt(2.0)) / 2
+
+
 @nb.njit(cache=True, nogil=True)
 def _normal(u):
     return math.erfc(-u / math.sqrt(2.0)) / 2

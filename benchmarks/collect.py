@@ -1,0 +1,189 @@
+"""What asking costs, and what it saves: `python benchmarks/collect.py` writes docs/benchmarks-collect.md.
+
+Times are processor time, the least of several runs, and are relative to the formulas of the paper as one would first write them: in plain Python (as
+gavel, a judging system for contests, has them), or in NumPy for all pairs at once. Both give the same numbers. Savings are judgments needed, as the mean over seeds,
+to reach the accuracy that questions drawn by lot reach with the whole budget; real data are found through CROWDRANK_DATA.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import betaln, digamma
+
+import crowdrank as cr
+from crowdrank.collect.limits import Limits
+from crowdrank.collect.pool import Pool
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks-collect.md"
+ITEMS, ANNOTATORS = 500, 600
+
+
+def least(job: Callable[[], Any], runs: int) -> float:
+    """The shortest time of several runs, in seconds; the first one compiles."""
+    job()
+    times = []
+    for _ in range(runs):
+        began = time.process_time()
+        job()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def plain_update(alpha: float, beta: float, mean_w: float, var_w: float, mean_l: float, var_l: float) -> tuple[float, ...]:
+    """One judgment, equations 12 to 19."""
+    e_w, e_l, size = math.exp(mean_w), math.exp(mean_l), alpha + beta
+    p = e_w / (e_w + e_l)
+    pull = alpha * e_w / (alpha * e_w + beta * e_l) - p
+    bend = alpha * e_w * beta * e_l / (alpha * e_w + beta * e_l) ** 2 - p * (1 - p)
+    c1 = 0.5 + (p - 0.5) / (1 + (var_w + var_l) * p * (1 - p))
+    c = (c1 * alpha + (1 - c1) * beta) / size
+    first = (c1 * (alpha + 1) * alpha + (1 - c1) * alpha * beta) / (c * (size + 1) * size)
+    second = (c1 * (alpha + 2) * (alpha + 1) * alpha + (1 - c1) * (alpha + 1) * alpha * beta) / (
+        c * (size + 2) * (size + 1) * size
+    )
+    new = (first - second) / (second - first**2)
+    return (
+        new * first,
+        new * (1 - first),
+        mean_w + var_w * pull,
+        var_w * max(1 + var_w * bend, 1e-4),
+        mean_l - var_l * pull,
+        var_l * max(1 + var_l * bend, 1e-4),
+    )
+
+
+def plain_updates(pairs: Any, n: int, crowd: int) -> list[float]:
+    """All judgments, one after the other."""
+    mean, variance, alpha, beta = [0.0] * n, [0.5] * n, [30.0] * crowd, [2.0] * crowd
+    rows = zip(pairs.annotator.tolist(), pairs.left.tolist(), pairs.right.tolist(), pairs.outcome.tolist(), strict=True)
+    for k, i, j, outcome in rows:
+        w, l = (i, j) if outcome > 0 else (j, i)  # noqa: E741
+        found = plain_update(alpha[k], beta[k], mean[w], variance[w], mean[l], variance[l])
+        alpha[k], beta[k], mean[w], variance[w], mean[l], variance[l] = found
+    return mean
+
+
+def numpy_gains(state: cr.State, k: int, gamma: float) -> np.ndarray:
+    """The expected gain of all pairs for one annotator, eq. 10."""
+    i, j = np.triu_indices(len(state.mean), 1)
+    alpha, beta, size = state.alpha[k], state.beta[k], state.alpha[k] + state.beta[k]
+    v, w = state.variance[i], state.variance[j]
+    total = np.zeros(len(i))
+    for gap in (state.mean[i] - state.mean[j], state.mean[j] - state.mean[i]):
+        p = 1 / (1 + np.exp(-gap))
+        told = alpha * p / (alpha * p + beta * (1 - p))
+        pull, bend = told - p, told * (1 - told) - p * (1 - p)
+        c1 = 0.5 + (p - 0.5) / (1 + (v + w) * p * (1 - p))
+        share = c1 * alpha / (c1 * alpha + (1 - c1) * beta)
+        keep = alpha * beta + share * beta + (1 - share) * alpha
+        keep = keep / (keep + share * (1 - share) * (size + 2))
+        a, b = (alpha + share) * keep, (beta + 1 - share) * keep
+        quality = betaln(alpha, beta) - betaln(a, b) + (a - alpha) * digamma(a) + (b - beta) * digamma(b)
+        quality += (size - a - b) * digamma(a + b)
+        x, y = np.maximum(1 + v * bend, 1e-4), np.maximum(1 + w * bend, 1e-4)
+        scores = (x + y - 2 - np.log(x * y) + (v + w) * pull**2) / 2
+        total += (c1 * alpha + (1 - c1) * beta) / size * (scores + gamma * quality)
+    return total
+
+
+def speed() -> Iterator[tuple[str, str, str, str]]:
+    """What is timed, ours, the reference, and the ratio."""
+    many = cr.simulate.pairs(ITEMS, ANNOTATORS, 1_000_000, seed=1).judgments
+    few = cr.simulate.pairs(ITEMS, ANNOTATORS, 20_000, seed=1).judgments
+    start = cr.State.start(many.vocabulary)
+    ours = least(lambda: start.update(many), 5)
+    plain = least(lambda: plain_updates(few.pairs, ITEMS, ANNOTATORS), 3) / 20_000
+    np.testing.assert_allclose(plain_updates(few.pairs, ITEMS, ANNOTATORS), start.update(few).mean, rtol=1e-6)
+    yield (
+        "online updates, a million at once",
+        f"{1 / ours:.1f} M/s",
+        f"{plain * 1e6:.1f} µs each in Python",
+        f"{plain / ours * 1e6:.0f}",
+    )
+
+    state = start.update(few)
+    one = least(lambda: state.answer("annotator001", "item001", "item002", "item001", task="task1"), 200)
+    yield "one judgment by name, a new state", f"{one * 1e6:.0f} µs", "", ""
+
+    limits = Limits.none(few.vocabulary).without_judged(few.pairs)
+    alone = least(lambda: Pool(state, limits, 1.0, np.array([3])).best(), 50)
+    reference = least(lambda: numpy_gains(state, 3, 1.0), 3)
+    assert abs(Pool(state, Limits.none(few.vocabulary), 1.0, np.array([3])).best()[3] - numpy_gains(state, 3, 1.0).max()) < 1e-6
+    title = f"next question for one annotator, {ITEMS * (ITEMS - 1) // 2:,} pairs"
+    yield title, f"{alone * 1e3:.2f} ms", f"{reference * 1e3:.0f} ms in NumPy", f"{reference / alone:.0f}"
+
+    began = time.process_time()
+    pool = Pool(state, limits, 1.0)
+    begun = time.process_time() - began
+    rng, times = np.random.default_rng(0), []
+    for _ in range(60):
+        began = time.process_time()
+        k, i, j, _ = pool.best()
+        codes = [np.array([code]) for code in (k, i, j)]
+        state, limits = state.after(*codes, rng.choice([-1, 1], 1).astype(np.int8)), limits.without(*codes)
+        pool.change(state, (i, j), k, limits)
+        times.append(time.process_time() - began)
+    title = f"best of the whole pool, {ITEMS * (ITEMS - 1) // 2 * ANNOTATORS:,} triplets, a round"
+    told = f"{np.median(times[5:]) * 1e3:.0f} ms (median; least {min(times) * 1e3:.0f})"
+    yield title, told, f"{reference * ANNOTATORS:.0f} s in NumPy", f"{reference * ANNOTATORS / np.median(times[5:]):,.0f}"
+    yield "the same, to begin with", f"{begun:.1f} s", "", ""
+
+
+def studies() -> Iterator[tuple[str, cr.Judgments, cr.Gold, int]]:
+    """Name, pool of answers, gold, budget."""
+    crowd = cr.simulate.pairs(100, 100, 8000, spammers=0.3, seed=1)
+    yield "simulated, 30 % spammers", crowd.judgments, crowd.gold, 1600
+    data = Path(os.environ.get("CROWDRANK_DATA", ""))
+    if not (data / "country_population").is_dir():
+        return
+    folder = data / "country_population"
+    yield "country_population", cr.read(folder / "pairwise.csv.gz"), cr.read_gold(folder / "gold.csv.gz"), 800
+    rows = (pl.read_csv(data / "rag_crowd25" / name) for name in ("pairwise.csv.gz", "bt_grades_derived.csv.gz"))
+    votes, grades = (frame.filter(pl.col("task").str.ends_with("/correctness_topical")) for frame in rows)
+    yield "rag_crowd25, topical correctness", cr.judgments(votes), cr.gold(grades), 1600
+
+
+def savings(seeds: int) -> Iterator[str]:
+    """A line for each study and policy: ACC at quarters of the budget, and judgments until what chance reaches in the end."""
+    names = ["information-gain", "random", "uncertainty"]
+    for title, judgments, gold, budget in studies():
+        curves = cr.replay(judgments, gold, names, budget=budget, every=budget // 40, seeds=seeds)
+        mean = curves.group_by("policy", "votes", maintain_order=True).agg(pl.col("acc").mean())
+        wanted = mean.filter((pl.col("policy") == "random") & (pl.col("votes") == budget))["acc"][0]
+        for name in names:
+            own = mean.filter(pl.col("policy") == name)
+            at = [own.filter(pl.col("votes") == budget * quarter // 4)["acc"][0] for quarter in range(1, 5)]
+            reached = own.filter(pl.col("acc") >= wanted)["votes"].min()
+            yield f"| {title}, {budget:,} | {name} | {' | '.join(f'{value:.3f}' for value in at)} | {reached or '–'} |"
+
+
+def main() -> None:
+    """Print the tables; write the page."""
+    about = " ".join((__doc__ or "").split("\n\n")[1].split())
+    text = ["# Asking questions: speed and savings\n", f"Generated by `python benchmarks/collect.py`. {about}\n", "## Speed\n"]
+    text += ["| job | crowdrank | reference | × |", "|---|---|---|---|"]
+    for row in speed():
+        text.append(f"| {' | '.join(row)} |")
+        print(text[-1], flush=True)
+    text += [
+        "",
+        "## Savings\n",
+        "| study, budget | policy | ACC at ¼ | ½ | ¾ | 1 | judgments to match chance |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for line in savings(seeds=3):
+        text.append(line)
+        print(line, flush=True)
+    PAGE.write_text("\n".join([*text, ""]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Beliefs around fitted scores and qualities: what the judgments tell of each entry and annotator by itself."""
+
+from __future__ import annotations
+
+import numba as nb
+
+from crowdrank.methods.online_kernels import logistic, matched, narrowed, readiness, tie, tie_at, tie_moments, truly, win
+
+
+@nb.njit(cache=True, nogil=True)
+def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta, counts):
+    """Beliefs around the means, in place: variances and Betas come in as the priors', and leave as the judgments have them."""
+    for r in range(len(outcome)):
+        counts[0 if outcome[r] != 0 else 1] += 1
+    ties = readiness(counts)
+    precision = 1 / variance
+    for r in range(len(outcome)):
+        i, j = left[r], right[r]
+        told = information(mean[i] - mean[j], quality[annotator[r]], ties)
+        precision[i] += told
+        precision[j] += told
+    for i in range(len(precision)):
+        variance[i] = 1 / precision[i]
+    for r in range(len(outcome)):
+        i, j, k = left[r], right[r], annotator[r]
+        gap = mean[i] - mean[j]
+        if outcome[r] == 0:
+            alpha[k], beta[k] = tie_moments(alpha[k], beta[k], tie_at(gap, ties)[0] * (ties + 2) / ties)
+        else:
+            better = truly(logistic(gap * outcome[r]), variance[i] + variance[j])
+            right_share = better * alpha[k] / (better * alpha[k] + (1 - better) * beta[k])
+            alpha[k], beta[k] = matched(alpha[k], beta[k], right_share)
+
+
+@nb.njit(cache=True, nogil=True)
+def information(gap, quality, ties):
+    """What an answer of an annotator of this quality tells of the gap (Fisher information)."""
+    p, q = logistic(gap), logistic(-gap)
+    left = quality * p + (1 - quality) * q
+    rise = (2 * quality - 1) * p * q
+    if not ties > 0:
+        return rise * rise / (left * (1 - left))
+    use = (2 * quality - 1) ** 2
+    far, slope, _ = tie_at(gap, ties)
+    tie, tie_rise = (1 - use) * ties / (ties + 2) + use * far, use * slope
+    won, lost = (1 - tie) * rise - tie_rise * left, -(1 - tie) * rise - tie_rise * (1 - left)
+    return tie_rise * tie_rise / tie + won * won / ((1 - tie) * left) + lost * lost / ((1 - tie) * (1 - left))
+
+
+@nb.njit(cache=True, nogil=True)
+def expected_narrowing(i, j, mean, variance, alpha, beta, ties):
+    """What an answer is expected to leave of the variances of two entries."""
+    gap, spread = mean[i] - mean[j], variance[i] + variance[j]
+    of_i, of_j, total = 0.0, 0.0, 0.0
+    for outcome in (1, -1, 0):
+        if outcome != 0:
+            chance, _, bend, _, _ = win(outcome * gap, spread, alpha, beta, ties)
+        elif ties > 0:
+            chance, _, bend, _, _ = tie(gap, alpha, beta, ties)
+        else:
+            continue
+        total += chance
+        of_i += chance * narrowed(variance[i], bend) / variance[i]
+        of_j += chance * narrowed(variance[j], bend) / variance[j]
+    return of_i / total, of_j / total

@@ -1,0 +1,163 @@
+"""How much a question is expected to tell: the information gain of Chen et al. (WSDM 2013), eq. 10, with ties.
+
+    Σ over the answers  P(answer) · [ KL(score of i) + KL(score of j) + γ KL(quality of k) ]
+
+each KL from the belief before to the belief after (`methods/online_kernels.py`). For given beliefs about the annotator, the gain in
+quality depends on the pair only by C1, the chance that the first is truly better (and, for a tie, by how much rarer ties are than
+between equal entries): where one annotator is asked about many pairs it is tabulated, and what is left is arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba as nb
+
+from crowdrank.methods.online_kernels import KAPPA, logistic, matched, tie_at, tie_chance, tie_moments
+
+CELLS = 512  # of a table of quality gains
+NARROW = 2.0  # variance up to which `small_excess` is exact to nine digits
+# Without checks for divisions by zero the compiler takes four pairs at once.
+arithmetic = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
+
+
+@nb.njit(cache=True, nogil=True)
+def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out):
+    """The expected gain of every question in a list."""
+    for r in range(len(left)):
+        i, j, k = left[r], right[r], annotator[r]
+        gap, v, w = mean[i] - mean[j], variance[i], variance[j]
+        out[r] = score_gain(gap, v, w, alpha[k], beta[k], ties)[0]
+        if gamma > 0:
+            out[r] += gamma * quality_gain(gap, v + w, alpha[k], beta[k], ties)
+
+
+@nb.njit(cache=True, nogil=True)
+def score_gain(gap, v, w, alpha, beta, ties):
+    """The gain in two scores of variances `v` and `w`, how far C1 is above ½, and the chance of a tie."""
+    p, q = logistic(gap), logistic(-gap)
+    lead, first, pull, bend, pull_other, bend_other = answers(p, q, v + w, alpha, beta)
+    if not ties > 0:
+        return first * moved(v, w, pull, bend) + (1 - first) * moved(v, w, pull_other, bend_other), lead, 0.0
+    tie, slope, curve = tie_chance(gap, alpha, beta, ties)
+    shift = slope / (1 - tie)
+    more = curve / (1 - tie) + shift * shift
+    won, lost = moved(v, w, pull - shift, bend - more), moved(v, w, pull_other + shift, bend_other - more)
+    tied = moved(v, w, slope / tie, curve / tie - (slope / tie) ** 2)
+    return (1 - tie) * (first * won + (1 - first) * lost) + tie * tied, lead, tie
+
+
+@nb.njit(cache=True, nogil=True)
+def quality_gain(gap, spread, alpha, beta, ties):
+    """The gain in the annotator's quality."""
+    p = logistic(gap)
+    decided = decided_quality_gain(2 * abs((p - 0.5) / (1 + spread * p * (1 - p))), alpha, beta)
+    if not ties > 0:
+        return decided
+    tie = tie_chance(gap, alpha, beta, ties)[0]
+    return (1 - tie) * decided + tie * tied_quality_gain(rarity(gap, ties), alpha, beta)
+
+
+@nb.njit(cache=True, nogil=True)
+def rarity(gap, ties):
+    """Ties between entries so far apart, in proportion to ties between equal ones."""
+    return tie_at(gap, ties)[0] * (ties + 2) / ties
+
+
+@nb.njit(cache=True, nogil=True)
+def decided_quality_gain(known, alpha, beta):
+    """What a vote tells of quality, if it is known so well who is better: 2 |C1 − ½|, 0 not at all, 1 for certain."""
+    total = 0.0
+    for better in ((1 + known) / 2, (1 - known) / 2):
+        right, wrong = better * alpha, (1 - better) * beta
+        a, b = matched(alpha, beta, right / (right + wrong))
+        total += (right + wrong) / (alpha + beta) * beta_divergence(a, b, alpha, beta)
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def tied_quality_gain(rarer, alpha, beta):
+    """What a tie tells of quality."""
+    a, b = tie_moments(alpha, beta, rarer)
+    return beta_divergence(a, b, alpha, beta)
+
+
+@arithmetic
+def answers(p, q, spread, alpha, beta):
+    """How far C1 is above ½, the chance that the first is put first, and pull and bend of either answer; p = σ(gap), q = 1 − p."""
+    lead = (p - 0.5) / (1 + spread * p * q)
+    told, told_other = alpha * p / (alpha * p + beta * q), alpha * q / (alpha * q + beta * p)
+    bend, bend_other = told * (1 - told) - p * q, told_other * (1 - told_other) - p * q
+    return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), told - p, bend, told_other - q, bend_other
+
+
+@nb.njit(cache=True, nogil=True)
+def moved(v, w, pull, bend):
+    """KL of two normals that a judgment moves, from what they were."""
+    x, y = max(v * bend, KAPPA - 1), max(w * bend, KAPPA - 1)
+    return 0.5 * (x - math.log1p(x) + y - math.log1p(y) + (v + w) * pull * pull)
+
+
+@arithmetic
+def row_gains(i, start, end, odds, variance, alpha, beta, gain, lead):
+    """The gain in scores of entry i beside each of a range, and how far C1 is above ½; no ties, all variances at most NARROW.
+
+    `odds` are e^mean.
+    """
+    for j in range(start, end):
+        v, w, p = variance[i], variance[j], odds[i] / (odds[i] + odds[j])
+        ahead, first, pull, bend, pull_other, bend_other = answers(p, 1 - p, v + w, alpha, beta)
+        won = small_excess(v * bend) + small_excess(w * bend) + (v + w) * pull * pull
+        lost = small_excess(v * bend_other) + small_excess(w * bend_other) + (v + w) * pull_other * pull_other
+        gain[j] = 0.5 * (first * won + (1 - first) * lost)
+        lead[j] = ahead
+
+
+@arithmetic
+def small_excess(x):
+    """X − log(1 + x) for |x| ≤ ½, by the series of the logarithm in x / (2 + x)."""
+    r = 1 / (2 + x)
+    z = x * r
+    s = z * z
+    rest = 1 / 9 + s * (1 / 11 + s * (1 / 13 + s * (1 / 15 + s / 17)))
+    return x * x * r - 2 * z * s * (1 / 3 + s * (1 / 5 + s * (1 / 7 + s * rest)))
+
+
+@nb.njit(cache=True, nogil=True)
+def looked_up(table, x):
+    """The value at x in [0, 1] of a function known at CELLS + 1 places, along the parabola through the nearest three."""
+    at = x * CELLS
+    middle = min(max(int(at + 0.5), 1), CELLS - 1)
+    below, here, above = table[middle - 1], table[middle], table[middle + 1]
+    u = at - middle
+    return here + u * ((above - below) / 2 + u * ((above + below) / 2 - here))
+
+
+@nb.njit(cache=True, nogil=True)
+def fill_table(alpha, beta, ties, table):
+    """The gain in quality of a Beta, by what is known of who is better; and that of a tie, where there are ties, by its rarity."""
+    for cell in range(CELLS + 1):
+        table[0, cell] = decided_quality_gain(cell / CELLS, alpha, beta)
+        if ties > 0:
+            table[1, cell] = tied_quality_gain(cell / CELLS, alpha, beta)
+
+
+@nb.njit(cache=True, nogil=True)
+def beta_divergence(a, b, alpha, beta):
+    """KL(Beta(a, b) ‖ Beta(alpha, beta))."""
+    before = math.lgamma(alpha) + math.lgamma(beta) - math.lgamma(alpha + beta)
+    after = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    change = (a - alpha) * digamma(a) + (b - beta) * digamma(b) + (alpha + beta - a - b) * digamma(a + b)
+    return max(before - after + change, 0.0)
+
+
+@nb.njit(cache=True, nogil=True)
+def digamma(x):
+    """As `numerics.special.digamma`, of one number."""
+    below = 0.0
+    while x < 8:
+        below += 1 / x
+        x += 1
+    w = 1 / (x * x)
+    series = w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w * (5 / 660 - w * 691 / 32760)))))
+    return math.log(x) - 1 / (2 * x) - series - below

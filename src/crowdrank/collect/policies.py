@@ -1,0 +1,216 @@
+"""Policies: what a question is worth. The question of the highest worth is asked; equal ones are drawn by lot.
+
+| name | asks |
+|---|---|
+| `information-gain` | what is expected to tell most about scores and, γ times, about the annotator (Chen et al., WSDM 2013) |
+| `random` | anything |
+| `least-compared` | about the items that were compared least often |
+| `uncertainty` | about the pairs whose order is least sure |
+| `thompson` | what would tell most if scores and qualities were a draw from what is believed |
+| `top-k` | what tells most about who belongs to the best k of a task |
+| `grades` | for the grade that is expected to tell most about an item (needs grades, where the others need pairs) |
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.collect.gain import gains
+from crowdrank.collect.state import State
+from crowdrank.methods.vote_model import logistic
+from crowdrank.numerics.ranks import normal_below
+from crowdrank.settings import SettingError, check, is_number
+from crowdrank.study import Codes, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What a policy may look at."""
+
+    state: State
+    compared: NDArray[np.int64]  # how many judgments each entry has
+    spent: float = 0.0  # share of the budget
+
+
+class Policy(Protocol):
+    """A frozen dataclass of settings that says what questions are worth."""
+
+    name: ClassVar[str]
+    asks: ClassVar[Literal["pairs", "grades"]]
+    local: ClassVar[bool]  # does a judgment change the worth only of what shares an entry or the annotator with it?
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
+        """The worth of asking these annotators about these pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class InformationGain:
+    """The expected information gain; γ weighs what is learned about annotators."""
+
+    name: ClassVar[str] = "information-gain"
+    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    local: ClassVar[bool] = True
+
+    gamma: float = 1.0
+    halve_every: float | None = None  # share of the budget after which γ is halved, and halved again
+    epsilon: float = 0.0  # share of the questions that are drawn by lot
+
+    def __post_init__(self) -> None:
+        check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
+        halving = self.halve_every is None or (is_number(self.halve_every) and 0 < self.halve_every <= 1)
+        check(halving, "halve_every", self.halve_every, "a share of the budget, above 0 and at most 1")
+        check(is_number(self.epsilon) and 0 <= self.epsilon <= 1, "epsilon", self.epsilon, "a share between 0 and 1")
+
+    def gamma_at(self, spent: float) -> float:
+        """γ once this share of the budget is spent.
+
+        >>> InformationGain(gamma=8, halve_every=0.25).gamma_at(0.6)
+        2.0
+        """
+        return float(self.gamma) if self.halve_every is None else self.gamma * 0.5 ** int(spent / self.halve_every + 1e-9)
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """The expected gain of each question, in nats."""
+        return _gains(known.state, annotator, left, right, self.gamma_at(known.spent))
+
+
+@dataclass(frozen=True, slots=True)
+class Random:
+    """Every question is worth the same."""
+
+    name: ClassVar[str] = "random"
+    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    local: ClassVar[bool] = True
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """A lot for each question."""
+        return rng.random(len(left))
+
+
+@dataclass(frozen=True, slots=True)
+class LeastCompared:
+    """The fewer judgments two entries have, the better."""
+
+    name: ClassVar[str] = "least-compared"
+    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    local: ClassVar[bool] = True
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """Minus the judgments that the two entries have."""
+        return np.asarray(-(known.compared[left] + known.compared[right]), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """The less sure the order of two entries, the better."""
+
+    name: ClassVar[str] = "uncertainty"
+    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    local: ClassVar[bool] = True
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """The chance that the order believed is wrong."""
+        state = known.state
+        error = np.sqrt(state.variance[left] + state.variance[right])
+        return np.asarray(normal_below(-np.abs(state.mean[left] - state.mean[right]) / error))
+
+
+@dataclass(frozen=True, slots=True)
+class Thompson:
+    """Scores and qualities are drawn from the beliefs, and the question asked that would tell most if the draw were the truth."""
+
+    name: ClassVar[str] = "thompson"
+    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    local: ClassVar[bool] = False
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
+        """By how much an answer would narrow the gap: its variance times the Fisher information under the draw."""
+        state = known.state
+        score = rng.normal(state.mean, np.sqrt(state.variance))
+        quality = rng.beta(state.alpha, state.beta)[annotator]
+        p = logistic(score[left] - score[right])
+        first = quality * p + (1 - quality) * (1 - p)
+        told = ((2 * quality - 1) * p * (1 - p)) ** 2 / (first * (1 - first) + 1e-12)
+        return np.asarray((state.variance[left] + state.variance[right]) * told)
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The expected information gain, as far as it may decide who is among the best k of a task."""
+
+    name: ClassVar[str] = "top-k"
+    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    local: ClassVar[bool] = False
+
+    k: int = 10
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check(isinstance(self.k, int) and self.k >= 1, "k", self.k, "a whole number of at least 1")
+        check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """The gain, weighted by how open it is whether the two entries are among the best."""
+        inside = chance_of_top(known.state, self.k)
+        undecided = 4 * inside * (1 - inside)
+        gain = _gains(known.state, annotator, left, right, self.gamma)
+        return np.asarray(gain * (undecided[left] + undecided[right]) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """Which item needs another grade, and from whom: the expected information about its relevance (gda)."""
+
+    name: ClassVar[str] = "grades"
+    asks: ClassVar[Literal["pairs", "grades"]] = "grades"
+    local: ClassVar[bool] = True
+
+    prior: float = 1.0  # of gda: how strongly annotators are drawn to the crowd
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """Pairs are not its business."""
+        raise SettingError("the policy grades asks for grades: it needs a study of grades, and pairs have policies of their own")
+
+
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy for policy in (InformationGain, Random, LeastCompared, Uncertainty, Thompson, TopK, Grades)
+}
+
+
+def policy_of(chosen: str | Policy, settings: Mapping[str, Any] | None = None) -> Policy:
+    """The policy of that name with these settings."""
+    if not isinstance(chosen, str):
+        return chosen
+    if chosen not in POLICIES:
+        near = difflib.get_close_matches(chosen, POLICIES, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise SettingError(f"no policy {chosen!r}{hint}; there are {', '.join(POLICIES)}")
+    known = [field.name for field in fields(POLICIES[chosen])]  # type: ignore[arg-type]
+    for setting in settings or {}:
+        if setting not in known:
+            raise SettingError(f"the policy {chosen} has no setting {setting!r}; it has {', '.join(known) or 'none'}")
+    return POLICIES[chosen](**(settings or {}))
+
+
+def chance_of_top(state: State, k: int) -> Floats:
+    """How likely each entry is among the best k of its task: its score against the middle between places k and k + 1."""
+    words, inside = state.vocabulary, np.ones(state.vocabulary.n_entries)
+    for start, end in zip(words.task_starts[:-1], words.task_starts[1:], strict=True):
+        if end - start > k:
+            ordered = np.sort(state.mean[start:end])[::-1]
+            edge = (ordered[k - 1] + ordered[k]) / 2
+            inside[start:end] = normal_below((state.mean[start:end] - edge) / np.sqrt(state.variance[start:end]))
+    return inside
+
+
+def _gains(state: State, annotator: Codes, left: Codes, right: Codes, gamma: float) -> Floats:
+    out = np.empty(len(left))
+    beliefs = state.mean, state.variance, state.alpha, state.beta
+    gains(annotator, left, right, *beliefs, state.ties, float(gamma), out)
+    return out

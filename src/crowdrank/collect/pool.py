@@ -1,0 +1,225 @@
+"""The most informative question among all pairs and annotators, kept up to date as beliefs change.
+
+For every annotator and entry a bound is kept: no question about this entry and a later one of its task gains more. A judgment changes the gain
+of what shares an entry or the annotator with it: those questions are computed anew, and raise bounds where they gain more. Where the best
+question of a bound has lost, the bound falls to the second best, which no question need attain any more. The best question of all is then
+found by looking only where bounds are highest: one that is not attained is computed anew, until the highest one is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+from crowdrank.collect.gain import CELLS, NARROW, fill_table, looked_up, rarity, row_gains, score_gain
+from crowdrank.collect.limits import Limits
+from crowdrank.collect.state import State
+from crowdrank.settings import InputError
+from crowdrank.study import Codes
+
+MOST_BOUNDS = 50_000_000  # 650 MB
+
+
+class Pool:
+    """Questions to some annotators, or to all. It is changed in place: one thread at a time may use it."""
+
+    def __init__(self, state: State, limits: Limits, gamma: float, annotators: Codes | None = None) -> None:
+        words = state.vocabulary
+        who = np.arange(len(words.annotators)) if annotators is None else np.asarray(annotators, dtype=np.int64)
+        n, crowd = words.n_entries, len(who)
+        if n * crowd > MOST_BOUNDS:
+            raise InputError(
+                f"{n:,} entries × {crowd:,} annotators are too many to choose among; name the annotators who are at hand"
+            )
+        self.limits, self.gamma, self.who = limits, float(gamma), who
+        sizes, starts = np.diff(words.task_starts), words.task_starts
+        self.ends = np.repeat(starts[1:], sizes), np.repeat(starts[:-1], sizes)
+        self.bound, self.second = np.full((crowd, n), -np.inf), np.full((crowd, n), -np.inf)
+        self.partner = np.full((crowd, n), -1, np.int32)  # with whom the bound is attained; -1: perhaps with nobody
+        self.top = np.zeros(crowd, np.int64)  # of each annotator, the entry whose bound is highest
+        self.tables = np.zeros((crowd, 2, CELLS + 1))
+        self._believe(state)
+        alike: dict[Any, int] = {}  # who has answered nothing is like everybody else who has not
+        for k in range(crowd):
+            self._scan(k, alike.setdefault(self._kind(k), k))
+
+    def _believe(self, state: State) -> None:
+        self.state, self.odds = state, np.exp(np.clip(state.mean, -300, 300))
+        self.simple = state.ties == 0 and bool(state.variance.max(initial=0) <= NARROW)
+
+    def _kind(self, k: int) -> Any:
+        who, n = self.who[k], self.bound.shape[1]
+        first, last = np.searchsorted(self.limits.asked, (who * n * n, (who + 1) * n * n))
+        asked = self.limits.asked[first:last] - who * n * n
+        beta = self.state.alpha[who], self.state.beta[who]
+        return *beta, self.limits.cost[who], self.limits.allowed[who].tobytes(), asked.tobytes()
+
+    def _scan(self, k: int, like: int) -> None:
+        """Compute all bounds of an annotator, or copy them from one who is like them."""
+        if like != k:
+            for array in (self.tables, self.bound, self.second, self.partner, self.top):
+                array[k] = array[like]
+            return
+        fill_table(self.state.alpha[self.who[k]], self.state.beta[self.who[k]], self.state.ties, self.tables[k])
+        scan_all(k, len(self.who) == 1, *self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        state, limits = self.state, self.limits
+        beliefs = (self.odds, state.mean, state.variance, state.alpha, state.beta)
+        book = (self.bound, self.second, self.partner, self.top)
+        how = (state.ties, self.gamma, self.simple)
+        return beliefs, (limits.allowed, limits.cost, limits.asked), self.ends, self.who, self.tables, how, book
+
+    def best(self) -> tuple[int, int, int, float] | None:
+        """Annotator, two entries, and gain per cost of the best question; None where nothing may be asked."""
+        if not self.bound.size:
+            return None
+        k = int(settle(*self._parts()))
+        i = int(self.top[k])
+        gain = float(self.bound[k, i])
+        return (int(self.who[k]), i, int(self.partner[k, i]), gain) if gain > -np.inf else None
+
+    def change(self, state: State, entries: tuple[int, ...], annotator: int | None = None, limits: Limits | None = None) -> None:
+        """Beliefs about these entries and this annotator have changed, or what may be asked about them, and nothing else has."""
+        simple, ties = self.simple, self.state.ties
+        self.limits = limits or self.limits
+        self._believe(state)
+        if (self.simple, state.ties) != (simple, ties):  # the first tie, and every other, changes the gain of all
+            self.__init__(state, self.limits, self.gamma, self.who)  # type: ignore[misc]
+            return
+        if annotator is not None:
+            for k in np.flatnonzero(self.who == annotator):
+                self._scan(int(k), int(k))
+        for entry in entries:
+            refresh(entry, *self._parts())
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_all(k, hasty, beliefs, limits, ends, who, tables, how, book):
+    """Compute the bounds of one annotator; in haste, only so far as to know which is the highest."""
+    gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
+    highest = -np.inf
+    for i in range(len(gain)):
+        scan_row(k, i, highest, beliefs, limits, ends, who, tables, how, book, gain, lead)
+        if hasty:
+            highest = max(highest, book[0][k, i])
+    find_top(k, book)
+
+
+@nb.njit(cache=True, nogil=True)
+def scan_row(k, i, floor, beliefs, limits, ends, who, tables, how, book, gain, lead):
+    """Compute one bound, or that it is below some floor: the best partner of entry i among those behind it."""
+    fill_row(k, i, i + 1, ends[0][i], beliefs, limits, who, tables, how, gain, lead)
+    cost = limits[1][who[k]]
+    best, next_best, mate = floor * cost, floor * cost, -1
+    for j in range(i + 1, ends[0][i]):
+        if gain[j] + most_quality(tables[k], lead[j], how) > next_best:
+            found = gain[j] + how[1] * looked_up(tables[k, 0], 2 * abs(lead[j]))
+            if found > best:
+                best, next_best, mate = found, best, j
+            elif found > next_best:
+                next_best = found
+    bound, second, partner, _ = book
+    bound[k, i], second[k, i], partner[k, i] = best / cost, next_best / cost, mate
+
+
+@nb.njit(cache=True, nogil=True)
+def most_quality(table, lead, how):
+    """No less than the gain in quality: it is a convex function of 2 |C1 − ½|."""
+    return how[1] * table[0, CELLS] * 2 * abs(lead)
+
+
+@nb.njit(cache=True, nogil=True)
+def fill_row(k, i, first, last, beliefs, limits, who, tables, how, gain, lead):
+    """The gain in scores of entry i beside each of a range, −∞ where it may not be asked; and what is known of who is better."""
+    odds, mean, variance, alpha, beta = beliefs
+    allowed, _, asked = limits
+    ties, gamma, simple = how
+    a, b, n, person = alpha[who[k]], beta[who[k]], len(odds), who[k]
+    if not allowed[person, i]:
+        for j in range(first, last):
+            gain[j] = -np.inf
+        return
+    if simple:
+        row_gains(i, first, last, odds, variance, a, b, gain, lead)
+    else:
+        for j in range(first, last):
+            gap = mean[i] - mean[j]
+            gain[j], lead[j], tie = score_gain(gap, variance[i], variance[j], a, b, ties)
+            if ties > 0 and gamma > 0:  # all of it here: nothing is left to look up
+                known = (1 - tie) * looked_up(tables[k, 0], 2 * abs(lead[j]))
+                gain[j] += gamma * (known + tie * looked_up(tables[k, 1], rarity(gap, ties)))
+                lead[j] = 0.0
+    for j in range(first, last):
+        if not allowed[person, j]:
+            gain[j] = -np.inf
+    for somebody in (person, len(allowed)):
+        leave_out((somebody * n + i) * n, first, last, asked, gain)
+
+
+@nb.njit(cache=True, nogil=True)
+def leave_out(row, first, last, asked, gain):
+    """−∞ for the pairs of a row that are among those asked: keys from `row`, ascending."""
+    low, high = 0, len(asked)
+    while low < high:
+        middle = (low + high) // 2
+        if asked[middle] < row + first:
+            low = middle + 1
+        else:
+            high = middle
+    while low < len(asked) and asked[low] < row + last:
+        gain[asked[low] - row] = -np.inf
+        low += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def refresh(i, beliefs, limits, ends, who, tables, how, book):
+    """Something is new about entry i: its own bounds anew, and what it changes in those of the entries before it."""
+    bound, second, partner, _ = book
+    gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
+    for k in range(len(who)):
+        scan_row(k, i, -np.inf, beliefs, limits, ends, who, tables, how, book, gain, lead)
+        fill_row(k, i, ends[1][i], i, beliefs, limits, who, tables, how, gain, lead)
+        cost = limits[1][who[k]]
+        for j in range(ends[1][i], i):
+            was_best = partner[k, j] == i
+            if not was_best and (gain[j] + most_quality(tables[k], lead[j], how)) <= second[k, j] * cost:
+                continue
+            found = (gain[j] + how[1] * looked_up(tables[k, 0], 2 * abs(lead[j]))) / cost
+            if was_best:
+                bound[k, j] = max(found, second[k, j])
+                partner[k, j] = i if found >= second[k, j] else -1
+            elif found > bound[k, j]:
+                bound[k, j], second[k, j], partner[k, j] = found, bound[k, j], i
+            elif found > second[k, j]:
+                second[k, j] = found
+        find_top(k, book)
+
+
+@nb.njit(cache=True, nogil=True)
+def find_top(k, book):
+    """The entry with the highest bound."""
+    bound, top = book[0], book[3]
+    best = 0
+    for i in range(bound.shape[1]):
+        if bound[k, i] > bound[k, best]:
+            best = i
+    top[k] = best
+
+
+@nb.njit(cache=True, nogil=True)
+def settle(beliefs, limits, ends, who, tables, how, book):
+    """The annotator with the best question, whose highest bound is attained."""
+    bound, _, partner, top = book
+    gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
+    while True:
+        best = 0
+        for k in range(len(who)):
+            if bound[k, top[k]] > bound[best, top[best]]:
+                best = k
+        if partner[best, top[best]] >= 0 or bound[best, top[best]] == -np.inf:
+            return best
+        scan_row(best, top[best], -np.inf, beliefs, limits, ends, who, tables, how, book, gain, lead)
+        find_top(best, book)

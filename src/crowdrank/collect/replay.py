@@ -1,0 +1,149 @@
+"""Policies against recorded answers: each may be used once, and is seen only when it is asked for.
+
+At every checkpoint the beliefs are fitted anew to all answers so far by full Crowd-BT (`refit=True`), and the ranking is measured against
+gold, which no policy sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.collect.policies import Known, Policy, policy_of
+from crowdrank.collect.state import State
+from crowdrank.consensus import frame_of
+from crowdrank.convert import as_pairs
+from crowdrank.evaluation.evaluate import evaluate
+from crowdrank.numerics.progress import report
+from crowdrank.settings import SettingError, check
+from crowdrank.study import Codes, Gold, JudgmentError, Judgments, Pairs
+
+
+def replay(
+    judgments: Judgments,
+    gold: Gold,
+    policies: str | Policy | Iterable[str | Policy] | Mapping[str, Policy] = "information-gain",
+    *,
+    budget: int | None = None,
+    every: int = 50,
+    seeds: int | Iterable[int] = 1,
+    refit: bool = True,
+    start: State | None = None,
+) -> Any:
+    """How accurate the ranking is after so many answers, for each policy and seed: a data frame policy, seed, votes, acc.
+
+    `judgments` are the pool of answers, `budget` how many of them are asked for (by default all). Policies may be named by a dict, so that
+    several settings of one stand side by side. `refit=False` ranks by the beliefs that the answers updated one by one. `start` is what is
+    believed before the first answer; by default what `State.start` says.
+
+    >>> import crowdrank as cr
+    >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
+    >>> replay(study.judgments, study.gold, ["information-gain", "random"], budget=100)["votes"].to_list()
+    [50, 100, 50, 100]
+    """
+    pairs = as_pairs(judgments)
+    if not len(pairs):
+        raise JudgmentError("replay needs pairs, or rankings and grades to take pairs from; this study has none")
+    most = len(pairs)
+    budget = most if budget is None else min(budget, most)
+    check(isinstance(every, int) and every >= 1, "every", every, "a whole number of at least 1")
+    check(budget >= every, "budget", budget, f"at least {every}, the answers between two checkpoints")
+    named = _named(policies)
+    before = State.start(judgments.vocabulary) if start is None else start.over(judgments.vocabulary)
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    rows: dict[str, list[Any]] = {"policy": [], "seed": [], "votes": [], "acc": []}
+    for number, (name, policy) in enumerate(named.items()):
+        for seed in chosen:
+            report("replay", number * len(chosen) + chosen.index(seed), len(named) * len(chosen))
+            collection = _Collection(judgments, pairs, policy, before, budget, seed)
+            for votes in range(every, budget + 1, every):
+                state = collection.until(votes, refit)
+                acc = evaluate(state.consensus(), gold, ["acc"]).mean["acc"]
+                for column, value in zip(rows, (name, seed, votes, acc), strict=True):
+                    rows[column].append(value)
+    columns: dict[str, NDArray[Any]] = {
+        name: np.array(values, dtype=object if name == "policy" else None) for name, values in rows.items()
+    }
+    return frame_of(columns, judgments.vocabulary.frame).to_native()
+
+
+def _named(policies: Any) -> dict[str, Policy]:
+    if isinstance(policies, Mapping):
+        named = {name: policy_of(policy) for name, policy in policies.items()}
+    else:
+        several = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else list(policies)
+        named = {policy.name: policy for policy in map(policy_of, several)}
+        if len(named) < len(several):
+            raise SettingError("a policy is named twice; give several settings of one by name: {'gamma 0': …, 'gamma 1': …}")
+    for policy in named.values():
+        if policy.asks != "pairs":
+            raise SettingError(f"replay asks for pairs; the policy {policy.name} does not")
+    return named
+
+
+class _Collection:
+    """One run: answers asked for one by one."""
+
+    def __init__(self, judgments: Judgments, pairs: Pairs, policy: Policy, start: State, budget: int, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.order = self.rng.permutation(len(pairs))  # of questions that are worth the same, the first is asked
+        self.annotator, self.left, self.right = (getattr(pairs, name)[self.order] for name in ("annotator", "left", "right"))
+        self.outcome = pairs.outcome[self.order]
+        self.judgments, self.pairs, self.policy, self.budget, self.state = judgments, pairs, policy, budget, start
+        words = judgments.vocabulary
+        self.compared = np.zeros(words.n_entries, np.int64)
+        self.of_entry = _Rows((self.left, self.right), words.n_entries)
+        self.of_annotator = _Rows((self.annotator,), len(words.annotators))
+        self.asked: list[int] = []
+        self.open = np.ones(len(self.left), bool)
+        self.worth = np.empty(len(self.left))
+        self._weigh(np.arange(len(self.left)))
+
+    def until(self, votes: int, refit: bool) -> State:
+        """Ask until there are so many answers; the beliefs then."""
+        while len(self.asked) < votes:
+            self._ask()
+        if refit:
+            rows = np.sort(self.order[self.asked])
+            columns = {name: getattr(self.pairs, name)[rows] for name in ("annotator", "left", "right", "outcome")}
+            self.state = self.state.refit(replace(self.judgments.only("pairs"), pairs=Pairs(**columns)))
+        self._weigh(np.flatnonzero(self.open))
+        return self.state
+
+    def _ask(self) -> None:
+        row = self._chosen()
+        i, j, k = self.left[row], self.right[row], self.annotator[row]
+        self.asked.append(row)
+        self.open[row], self.worth[row] = False, -np.inf
+        one = slice(row, row + 1)
+        self.state = self.state.after(self.annotator[one], self.left[one], self.right[one], self.outcome[one])
+        self.compared[[i, j]] += 1
+        touched = np.concatenate([self.of_entry[i], self.of_entry[j], self.of_annotator[k]])
+        self._weigh(touched[self.open[touched]] if self.policy.local else np.flatnonzero(self.open))
+
+    def _chosen(self) -> int:
+        epsilon = getattr(self.policy, "epsilon", 0.0)
+        if epsilon and self.rng.random() < epsilon:
+            return int(self.rng.choice(np.flatnonzero(self.open)))
+        return int(np.argmax(self.worth))
+
+    def _weigh(self, rows: NDArray[np.int64]) -> None:
+        known = Known(self.state, self.compared, len(self.asked) / self.budget)
+        self.worth[rows] = self.policy.worth(known, self.annotator[rows], self.left[rows], self.right[rows], self.rng)
+
+
+class _Rows:
+    """The rows in which each code appears."""
+
+    def __init__(self, columns: Sequence[Codes], n: int) -> None:
+        codes = np.concatenate(columns)
+        order = np.argsort(codes, kind="stable")
+        self.rows = order % len(columns[0])
+        self.starts = np.searchsorted(codes[order], np.arange(n + 1))
+
+    def __getitem__(self, code: int) -> NDArray[np.int64]:
+        return self.rows[self.starts[code] : self.starts[code + 1]]

@@ -1,0 +1,114 @@
+"""`crowdrank next` and `crowdrank replay`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+
+def test_next_for_an_annotator(run):
+    done = run("next", "votes.csv", "--annotator", "annotator3", "--count", "4")
+    assert (done.code, done.err) == (0, "")
+    assert "next questions by information-gain" in done.out
+    assert done.out.count("annotator3") == 4
+
+
+def test_next_as_json_and_to_a_file(run):
+    done = run("next", "votes.csv", "--count", "3", "--json", "--out", "questions.csv", "--width", "0.5", "--budget", "700")
+    told = json.loads(done.out)
+    assert [list(row) for row in told["questions"]] == [["task", "annotator", "left", "right", "gain"]] * 3
+    assert [row["rule"] for row in told["stopping"]] == ["budget", "width"]
+    assert told["stopping"][0]["more"] == 100
+    assert pl.read_csv("questions.csv")["gain"].to_list() == pytest.approx([row["gain"] for row in told["questions"]])
+    assert json.loads(run("next", "votes.csv", "--json").out)["stopping"] is None
+
+
+def test_when_to_stop(run):
+    done = run("next", "votes.csv", "--top", "3", "--sure", "0.9", "--width", "50")
+    assert "when to stop" in done.out
+    assert "top 3" in done.out
+
+
+def test_items_costs_and_settings(run, folder):
+    Path("items.csv").write_text("item,owner\nitem01,annotator1\nitem02,\nitem03,\nnew,annotator2\n")
+    Path("costs.csv").write_text("annotator,cost\nannotator2,0.01\nstranger,5\n")
+    told = json.loads(run("next", "votes.csv", "--items", "items.csv", "--costs", "costs.csv", "--json").out)
+    (row,) = told["questions"]
+    assert row["annotator"] == "annotator2"
+    assert {row["left"], row["right"]} <= {"item01", "item02", "item03"}
+    done = run("next", "votes.csv", "--policy", "top-k", "--set", "k=3", "--gamma", "2", "--annotator", "annotator1")
+    assert done.code == 0
+
+
+@pytest.mark.parametrize("policy", ["random", "least-compared", "uncertainty", "thompson"])
+def test_other_policies(run, policy):
+    assert f"by {policy}" in run("next", "votes.csv", "--policy", policy, "--annotator", "annotator1").out
+
+
+def test_next_grade(run):
+    told = json.loads(run("next", "grades.parquet", "--annotator", "cid", "--count", "2", "--json").out)
+    assert [list(row) for row in told["questions"]] == [["task", "annotator", "item", "gain"]] * 2
+
+
+def test_nothing_left(run):
+    Path("one.csv").write_text("annotator,left,right,winner\nann,a,b,a\n")
+    assert "nothing left to ask" in run("next", "one.csv", "--annotator", "ann").out
+
+
+def test_replay(run):
+    words = (
+        "replay",
+        "votes.csv",
+        "--gold",
+        "gold.csv",
+        "--policy",
+        "information-gain,random",
+        "--budget",
+        "200",
+        "--seed",
+        "0-1",
+    )
+    done = run(*words, "--out", "curve.csv", "--chart", "curve.html")
+    assert (done.code, done.err) == (0, "")
+    assert "curves written to curve.csv" in done.out
+    curve = pl.read_csv("curve.csv")
+    assert curve.columns == ["policy", "seed", "votes", "acc"]
+    assert curve["votes"].unique().sort().to_list() == [50, 100, 150, 200]
+    assert len(curve) == 2 * 2 * 4
+    assert "vega" in Path("curve.html").read_text()
+    again = json.loads(run(*words, "--json").out)
+    assert [row["acc"] for row in again] == curve["acc"].to_list()
+
+
+def test_replay_with_several_gammas(run):
+    done = run(
+        "replay", "votes.csv", "--gold", "gold.csv", "--gamma", "0", "--gamma", "5", "--budget", "100", "--no-refit", "--json"
+    )
+    assert {row["policy"] for row in json.loads(done.out)} == {"information-gain gamma=0", "information-gain gamma=5"}
+    done = run("replay", "votes.csv", "--gold", "gold.csv", "--set", "halve_every=0.25", "--set", "epsilon=0.1", "--budget", "50")
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("next", "votes.csv", "--policy", "rando"), "did you mean 'random'"),
+        (("next", "votes.csv", "--policy", "random", "--gamma", "1"), "has no setting 'gamma'"),
+        (("next", "votes.csv", "--gamma", "1", "--gamma", "2"), "--gamma may be given once"),
+        (("next", "votes.csv", "--set", "gamma=x"), "gamma is 'x'"),
+        (("next", "votes.csv", "--count", "0"), "count is 0"),
+        (("next", "votes.csv", "--items", "gold.csv", "--costs", "gold.csv"), "has no column 'annotator'"),
+        (("next", "votes.csv", "--out", "votes.csv"), "named twice"),
+        (("replay", "votes.csv", "--gold", "gold.csv", "--seed", "x"), "--seed x"),
+        (("replay", "votes.csv", "--gold", "gold.csv", "--policy", "grades"), "replay asks for pairs"),
+        (("replay", "votes.csv", "--gold", "gold.csv", "--budget", "10"), "budget is 10"),
+    ],
+)
+def test_mistakes(run, words, told):
+    done = run(*words)
+    assert done.code == 2
+    assert told in done.err
+    assert done.out == ""

@@ -1,0 +1,196 @@
+import json
+
+import numpy as np
+import pytest
+
+import crowdrank as cr
+from crowdrank.collect.state import FORMAT, State, entries_of, joined
+from crowdrank.study import TIE
+
+
+@pytest.fixture(scope="module")
+def study():
+    return cr.simulate.pairs(items=15, annotators=6, votes=300, ties=0.3, seed=2)
+
+
+def part(build, study, rows):
+    return build.rows_of(study.judgments, rows)
+
+
+def same(one, other):
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("mean", "variance", "alpha", "beta", "counts")
+    )
+
+
+def test_it_believes_what_the_method_finds(study):
+    state = State.start(prior=2.0, quality_prior=(2.0, 1.0)).update(study.judgments)
+    found = cr.OnlineCrowdBT().fit(study.judgments)
+    np.testing.assert_array_equal(state.mean, found.score)
+    np.testing.assert_array_equal(state.quality, found.annotator_columns["quality"])
+    np.testing.assert_allclose(state.consensus().high, found.high)
+    assert state.consensus().ranking.equals(found.ranking)
+
+
+def test_one_by_one_is_all_at_once(build, study):
+    whole, pairs, words = State.start().update(study.judgments), study.judgments.pairs, study.judgments.vocabulary
+    halves = State.start().update(part(build, study, np.arange(150))).update(part(build, study, np.arange(150, 300)))
+    assert same(halves, whole)
+    single = State.start(words)
+    for k, i, j, outcome in zip(pairs.annotator, pairs.left, pairs.right, pairs.outcome, strict=True):
+        left, right = words.items[words.entry_item[i]], words.items[words.entry_item[j]]
+        winner = {1: left, -1: right, 0: "tie"}[int(outcome)]
+        single = single.answer(words.annotators[k], left, right, winner, task="task1")
+    assert same(single, whole)
+
+
+def test_new_names_join(build):
+    first = State.start().answer("ann", "b", "c", "b").answer("ann", "b", "c", "b")
+    later = first.answer("bob", "a", "c", "a").answer("ann", "x", "y", "tie", task="other")
+    names = list(later.vocabulary.items)
+    assert set(names) == {"a", "b", "c", "x", "y"}
+    assert list(later.vocabulary.annotators) == ["ann", "bob"]
+    assert list(later.vocabulary.tasks) == ["all", "other"]
+    assert (np.diff(later.vocabulary.entry_task) >= 0).all()
+    entry = {
+        (later.vocabulary.tasks[t], names[i]): e
+        for e, (t, i) in enumerate(zip(later.vocabulary.entry_task, later.vocabulary.entry_item, strict=True))
+    }
+    assert later.mean[entry["all", "b"]] == first.mean[entries_of(first.vocabulary, first.vocabulary)[0]]
+    assert later.mean[entry["other", "x"]] == pytest.approx(0)
+    rows = [("all", "ann", "b", "c", "b")] * 2 + [("all", "bob", "a", "c", "a"), ("other", "ann", "x", "y", "tie")]
+    whole = State.start().update(build.judgments(pairs=rows))
+    to = entries_of(later.vocabulary, whole.vocabulary)
+    np.testing.assert_allclose(later.mean, whole.mean[to], atol=1e-15)
+    np.testing.assert_allclose(later.variance, whole.variance[to], atol=1e-15)
+
+
+def test_names_match_by_their_text():
+    state = State.start().answer("ann", 1, 2, 1).answer("ann", "1", "2", "1")
+    assert state.vocabulary.n_entries == 2
+    assert state.counts.tolist() == [2, 0]
+
+
+def test_mistakes_are_told():
+    with pytest.raises(cr.JudgmentError, match="winner 'x'"):
+        State.start().answer("ann", "a", "b", "x")
+    with pytest.raises(cr.JudgmentError):
+        State.start().answer("ann", "a", "a", "a")
+    with pytest.raises(cr.SettingError, match="prior"):
+        State.start(prior=0.0)
+    with pytest.raises(cr.SettingError, match="quality_prior"):
+        State.start(quality_prior=(0.0, 1.0))
+
+
+def test_it_cannot_be_changed(study):
+    state = State.start().update(study.judgments)
+    before = state.mean.copy()
+    state.update(study.judgments)
+    np.testing.assert_array_equal(state.mean, before)
+    with pytest.raises(ValueError, match="read-only"):
+        state.mean[0] = 1.0
+    with pytest.raises(AttributeError):
+        state.prior = 1.0
+
+
+def test_refit_is_crowd_bt(study):
+    state = State.start(prior=1.0, quality_prior=(10.0, 1.0)).refit(study.judgments)
+    full = cr.CrowdBT(prior=1.0, quality_prior=(10.0, 1.0), intervals=False).fit(study.judgments)
+    np.testing.assert_allclose(state.mean, full.score)
+    assert np.corrcoef(state.quality, full.annotator_columns["quality"])[0, 1] > 0.9
+    assert state.counts.tolist() == [(study.judgments.pairs.outcome != TIE).sum(), (study.judgments.pairs.outcome == TIE).sum()]
+    assert (state.variance < 2.0).all()
+
+
+def test_refit_is_about_as_sure_as_the_posterior():
+    study = cr.simulate.pairs(items=30, annotators=20, votes=3000, seed=0)
+    state = State.start(prior=1.0).refit(study.judgments)
+    full = cr.CrowdBT(prior=1.0, quality_prior=(30.0, 2.0)).fit(study.judgments)
+    ratio = (state.consensus().high - state.consensus().low) / (full.high - full.low)
+    assert 0.6 < np.median(ratio) < 1.2  # by itself each entry is known better than in the company of other unknown ones
+
+
+def test_refit_keeps_names_without_judgments(build):
+    state = State.start().answer("ann", "a", "b", "a").answer("bob", "c", "d", "c")
+    again = state.refit(build.judgments(pairs=[("all", "ann", "a", "b", "b")]))
+    assert list(again.vocabulary.annotators) == ["ann", "bob"]
+    assert again.vocabulary.n_entries == 4
+    names = list(again.vocabulary.items[again.vocabulary.entry_item])
+    assert again.mean[names.index("b")] > 0 > again.mean[names.index("a")]
+    assert again.variance[names.index("c")] == 0.5
+    assert again.counts.tolist() == [1, 0]
+
+
+def test_information_is_the_variance_of_the_slope(build):
+    """Fisher information: the mean square of the slope of the log-chance, over all answers."""
+    from crowdrank.collect.beliefs import information
+
+    for gap in (-2.0, 0.0, 0.5):
+        for quality in (0.0, 0.3, 0.5, 0.93, 1.0):
+            for ties in (0.0, 0.7):
+                use = (2 * quality - 1) ** 2
+
+                def log_chances(d, quality=quality, ties=ties, use=use):
+                    left, right, _ = build.chances(d[0], quality=quality)
+                    tie = (1 - use) * ties / (ties + 2) + use * ties / (ties + 2 * np.cosh(d[0] / 2))
+                    chances = [(1 - tie) * left, (1 - tie) * right] + ([tie] if ties else [])
+                    return np.log(chances)
+
+                slope = build.slope(log_chances, np.array([gap]))[0]
+                expected = float(np.exp(log_chances([gap])) @ slope**2)
+                assert information(gap, quality, ties) == pytest.approx(expected, rel=1e-5, abs=1e-9)
+
+
+def test_expected_narrowing(build):
+    """The mean over the answers of what each leaves of the variance."""
+    state = State.start(quality_prior=(10.0, 1.0)).answer("ann", "a", "b", "a").answer("ann", "b", "c", "tie")
+    expected = state.expecting(0, 0, 1)
+    after = [state.answer("ann", "a", "b", winner).variance for winner in ("a", "b", "tie")]
+    assert expected.variance[2] == state.variance[2]
+    for entry in (0, 1):
+        assert min(each[entry] for each in after) < expected.variance[entry] < max(each[entry] for each in after)
+    np.testing.assert_array_equal(expected.mean, state.mean)
+
+
+def test_saved_and_loaded(study, tmp_path):
+    state = State.start(prior=3.0).update(study.judgments).answer("new", 7, "item01", 7, task="task1")
+    state.save(tmp_path / "state.json")
+    again = State.load(tmp_path / "state.json")
+    assert same(again, state)
+    assert (again.prior, again.quality_prior) == (state.prior, state.quality_prior)
+    assert list(again.vocabulary.items) == list(state.vocabulary.items)
+    assert same(again.update(study.judgments), state.update(study.judgments))
+
+
+def test_files_of_other_versions_and_broken_ones_are_refused(study, tmp_path):
+    path = tmp_path / "state.json"
+    State.start().update(study.judgments).save(path)
+    whole = json.loads(path.read_text())
+    assert whole["format"] == FORMAT == "crowdrank state 1"  # what this version writes, later ones must read
+    path.write_text(json.dumps({**whole, "format": "crowdrank state 99"}))
+    with pytest.raises(cr.JudgmentError, match="is a 'crowdrank state 99'; this version reads 'crowdrank state 1'"):
+        State.load(path)
+    for broken in ("", "{", "[]", json.dumps({**whole, "mean": [0.0]}), json.dumps({"format": FORMAT})):
+        path.write_text(broken)
+        with pytest.raises(cr.JudgmentError, match="not a whole state"):
+            State.load(path)
+    with pytest.raises(cr.JudgmentError, match="No such file"):
+        State.load(tmp_path / "none.json")
+
+
+def test_it_is_small_and_prints(study):
+    state = State.start().update(study.judgments)
+    assert repr(state) == "State(300 judgments; 15 entries, 6 annotators)"
+    assert sum(getattr(state, name).nbytes for name in ("mean", "variance", "alpha", "beta", "counts")) == 8 * (
+        2 * 15 + 2 * 6 + 2
+    )
+
+
+def test_joined_vocabularies_keep_codes(study):
+    words = study.judgments.vocabulary
+    assert joined(words, words) is words
+    more = cr.simulate.pairs(items=20, annotators=8, votes=50, seed=0).judgments.vocabulary
+    both = joined(words, more)
+    assert list(both.annotators[:6]) == list(words.annotators)
+    assert both.n_entries == 20
+    assert entries_of(words, both).tolist() == list(range(15))
