@@ -141,6 +141,7 @@ def picture(cells: list[Cell]) -> alt.Chart:
     base = alt.Chart(alt.InlineData(values=cells)).encode(
         y=alt.Y("column:N", sort=list(dict.fromkeys(cell["column"] for cell in cells)), title=None)
     )
-    measure = alt.X("value:Q", title=MEASURE, scale=alt.Scale(zero=False))
-    ticks = base.mark_tick(thickness=3, size=16).encode(x=alt.X("mean(value):Q", title=MEASURE, scale=alt.Scale(zero=False)))
-    return (base.mark_circle(opacity=0.5).encode(x=measure) + ticks).facet("row:N", columns=1).resolve_scale(x="independent")
+    scale = alt.Scale(zero=False, padding=10)
+    points = base.mark_circle(opacity=0.5).encode(x=alt.X("value:Q", title=MEASURE, scale=scale))
+    ticks = base.mark_tick(thickness=3, size=16).encode(x=alt.X("mean(value):Q", title=MEASURE, scale=scale))
+    return (points + ticks).facet(alt.Facet("row:N", title=None), columns=1).resolve_scale(x="independent")
