@@ -16,6 +16,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,7 +200,8 @@ def one(case: str, name: str) -> dict[str, float]:
 
 def spent() -> float:
     """Seconds of the processor that this process and its children have had."""
-    return sum(os.times()[:4])
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def measured(case: str, name: str) -> dict[str, Any]:
@@ -230,7 +232,7 @@ def main() -> None:
         print(text[-1], flush=True)
         for name in tools:
             found = measured(case, name)
-            cells = found.get("failed") or f"{found['warm']:.3f} | {found['cold']:.2f} | {found['figure']:.4g}"
+            cells = found.get("failed") or f"{found['warm']:.3f} | {found['cold']:.2f} | {found['figure']:.6g}"
             text.append(f"| {name} | {cells} |" + " | |" * ("failed" in found))
             print(text[-1], flush=True)
         text.append("")

@@ -70,7 +70,9 @@ def _panel(cells: pl.DataFrame, study: str) -> alt.Chart:
 def quality(results: pl.DataFrame) -> alt.FacetChart:
     """How quality is distributed over the annotators, as estimated (lines) and in truth (bars)."""
     cells = results.filter((pl.col("part") == "figure-2") & pl.col("column").str.starts_with("quality "))
-    tenth = cells.select("value", method=pl.col("row").replace({PAPERS: "crowdagg, as in the paper"}), low=pl.col("column").str.slice(8))
+    tenth = cells.select(
+        "value", method=pl.col("row").replace({PAPERS: "crowdagg, as in the paper"}), low=pl.col("column").str.slice(8)
+    )
     tenth = tenth.with_columns(pl.col("low").cast(pl.Float64)).with_columns(high=pl.col("low") + 0.1)
     truth = tenth.filter(pl.col("method") == "truth").select("low", truth="value")
     rows = tenth.filter(pl.col("method") != "truth").join(truth, on="low")

@@ -19,10 +19,10 @@ def all_questions(words):
     return np.repeat(np.arange(n, dtype=np.int32), len(left)), np.tile(left, n), np.tile(right, n)
 
 
-def brute_force(state, limits, gamma, whom=None):
+def brute_force(state, limits, gamma, whom=None, ties=None):
     who, left, right = all_questions(state.vocabulary)
     out = np.empty(len(who))
-    gains(who, left, right, state.mean, state.variance, state.alpha, state.beta, state.ties, gamma, out)
+    gains(who, left, right, state.mean, state.variance, state.alpha, state.beta, state.ties if ties is None else ties, gamma, out)
     out /= limits.cost[who]
     out[~limits.permits(who, left, right)] = -np.inf
     if whom is not None:
@@ -47,7 +47,8 @@ def test_best_of_all_while_beliefs_change(gamma, ties, settings):
     pool = Pool(state, limits, gamma)
     for _ in range(40):
         k, i, j, gain = pool.best()
-        assert gain == pytest.approx(brute_force(state, limits, gamma), rel=1e-4)
+        assert gain == pytest.approx(brute_force(state, limits, gamma, ties=pool.ties), rel=1e-4)
+        assert pool.ties == pytest.approx(state.ties, rel=0.11)
         assert limits.permits(*(np.array([code], np.int32) for code in (k, i, j))).all()
         codes = [np.array([code]) for code in (k, i, j)]
         state = state.after(*codes, rng.choice([-1, 0, 1] if ties else [-1, 1], 1).astype(np.int8))

@@ -40,6 +40,7 @@ class Pool:
         self.partner = np.full((crowd, n), -1, np.int32)  # with whom the bound is attained; -1: perhaps with nobody
         self.top = np.zeros(crowd, np.int64)  # of each annotator, the entry whose bound is highest
         self.tables = np.zeros((crowd, 2, CELLS + 1))
+        self.ties = state.ties  # drifts with every judgment, and little: it is held until it is a tenth off
         self._believe(state)
         alike: dict[Any, int] = {}  # who has answered nothing is like everybody else who has not
         for k in range(crowd):
@@ -47,7 +48,7 @@ class Pool:
 
     def _believe(self, state: State) -> None:
         self.state, self.odds = state, np.exp(np.clip(state.mean, -300, 300))
-        self.simple = state.ties == 0 and bool(state.variance.max(initial=0) <= NARROW)
+        self.simple = self.ties == 0 and bool(state.variance.max(initial=0) <= NARROW)
 
     def _kind(self, k: int) -> Any:
         who, n = self.who[k], self.bound.shape[1]
@@ -62,67 +63,73 @@ class Pool:
             for array in (self.tables, self.bound, self.second, self.partner, self.top):
                 array[k] = array[like]
             return
-        fill_table(self.state.alpha[self.who[k]], self.state.beta[self.who[k]], self.state.ties, self.tables[k])
-        scan_all(k, len(self.who) == 1, *self._parts())
+        fill_table(self.state.alpha[self.who[k]], self.state.beta[self.who[k]], self.ties, self.tables[k])
+        n = self.bound.shape[1]
+        scan_rows(np.full(n, k), np.arange(n), len(self.who) == 1, *self._parts())
+        self.top[k] = np.argmax(self.bound[k])
 
     def _parts(self) -> tuple[Any, ...]:
         state, limits = self.state, self.limits
         beliefs = (self.odds, state.mean, state.variance, state.alpha, state.beta)
-        book = (self.bound, self.second, self.partner, self.top)
-        how = (state.ties, self.gamma, self.simple)
+        book = (self.bound, self.second, self.partner)
+        how = (self.ties, self.gamma, self.simple)
         return beliefs, (limits.allowed, limits.cost, limits.asked), self.ends, self.who, self.tables, how, book
 
     def best(self) -> tuple[int, int, int, float] | None:
         """Annotator, two entries, and gain per cost of the best question; None where nothing may be asked."""
         if not self.bound.size:
             return None
-        k = int(settle(*self._parts()))
-        i = int(self.top[k])
-        gain = float(self.bound[k, i])
-        return (int(self.who[k]), i, int(self.partner[k, i]), gain) if gain > -np.inf else None
+        everybody = np.arange(len(self.who))
+        while True:
+            k = int(np.argmax(self.bound[everybody, self.top]))
+            i = int(self.top[k])
+            gain, partner = float(self.bound[k, i]), int(self.partner[k, i])
+            if gain == -np.inf:
+                return None
+            if partner >= 0:
+                return int(self.who[k]), i, partner, gain
+            scan_rows(np.array([k]), np.array([i]), False, *self._parts())
+            self.top[k] = np.argmax(self.bound[k])
 
     def change(self, state: State, entries: tuple[int, ...], annotator: int | None = None, limits: Limits | None = None) -> None:
         """Beliefs about these entries and this annotator have changed, or what may be asked about them, and nothing else has."""
-        simple, ties = self.simple, self.state.ties
+        simple = self.simple
         self.limits = limits or self.limits
         self._believe(state)
-        if (self.simple, state.ties) != (simple, ties):  # the first tie, and every other, changes the gain of all
+        if self.simple != simple or abs(state.ties - self.ties) > self.ties / 10:  # then all gains are others
             self.__init__(state, self.limits, self.gamma, self.who)  # type: ignore[misc]
             return
         if annotator is not None:
             for k in np.flatnonzero(self.who == annotator):
                 self._scan(int(k), int(k))
         for entry in entries:
-            refresh(entry, *self._parts())
+            scan_rows(np.arange(len(self.who)), np.full(len(self.who), entry), False, *self._parts())
+            compare_before(entry, *self._parts())
+        self.top = np.argmax(self.bound, axis=1)
 
 
+# Each kernel is compiled together with all that it calls: few of them, and few levels, compile soonest.
 @nb.njit(cache=True, nogil=True)
-def scan_all(k, hasty, beliefs, limits, ends, who, tables, how, book):
-    """Compute the bounds of one annotator; in haste, only so far as to know which is the highest."""
+def scan_rows(whose, rows, hasty, beliefs, limits, ends, who, tables, how, book):
+    """Compute some bounds, each the best partner of an entry among those behind it; in haste, only so far as to know the highest."""
+    bound, second, partner = book
     gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
-    highest = -np.inf
-    for i in range(len(gain)):
-        scan_row(k, i, highest, beliefs, limits, ends, who, tables, how, book, gain, lead)
+    floor = -np.inf
+    for number in range(len(rows)):
+        k, i = whose[number], rows[number]
+        fill_row(k, i, i + 1, ends[0][i], beliefs, limits, who, tables, how, gain, lead)
+        cost = limits[1][who[k]]
+        best, next_best, mate = floor * cost, floor * cost, -1
+        for j in range(i + 1, ends[0][i]):
+            if gain[j] + most_quality(tables[k], lead[j], how) > next_best:
+                found = gain[j] + how[1] * looked_up(tables[k, 0], 2 * abs(lead[j]))
+                if found > best:
+                    best, next_best, mate = found, best, j
+                elif found > next_best:
+                    next_best = found
+        bound[k, i], second[k, i], partner[k, i] = best / cost, next_best / cost, mate
         if hasty:
-            highest = max(highest, book[0][k, i])
-    find_top(k, book)
-
-
-@nb.njit(cache=True, nogil=True)
-def scan_row(k, i, floor, beliefs, limits, ends, who, tables, how, book, gain, lead):
-    """Compute one bound, or that it is below some floor: the best partner of entry i among those behind it."""
-    fill_row(k, i, i + 1, ends[0][i], beliefs, limits, who, tables, how, gain, lead)
-    cost = limits[1][who[k]]
-    best, next_best, mate = floor * cost, floor * cost, -1
-    for j in range(i + 1, ends[0][i]):
-        if gain[j] + most_quality(tables[k], lead[j], how) > next_best:
-            found = gain[j] + how[1] * looked_up(tables[k, 0], 2 * abs(lead[j]))
-            if found > best:
-                best, next_best, mate = found, best, j
-            elif found > next_best:
-                next_best = found
-    bound, second, partner, _ = book
-    bound[k, i], second[k, i], partner[k, i] = best / cost, next_best / cost, mate
+            floor = max(floor, bound[k, i])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -175,12 +182,11 @@ def leave_out(row, first, last, asked, gain):
 
 
 @nb.njit(cache=True, nogil=True)
-def refresh(i, beliefs, limits, ends, who, tables, how, book):
-    """Something is new about entry i: its own bounds anew, and what it changes in those of the entries before it."""
-    bound, second, partner, _ = book
+def compare_before(i, beliefs, limits, ends, who, tables, how, book):
+    """Something is new about entry i: what that changes in the bounds of the entries before it."""
+    bound, second, partner = book
     gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
     for k in range(len(who)):
-        scan_row(k, i, -np.inf, beliefs, limits, ends, who, tables, how, book, gain, lead)
         fill_row(k, i, ends[1][i], i, beliefs, limits, who, tables, how, gain, lead)
         cost = limits[1][who[k]]
         for j in range(ends[1][i], i):
@@ -195,31 +201,3 @@ def refresh(i, beliefs, limits, ends, who, tables, how, book):
                 bound[k, j], second[k, j], partner[k, j] = found, bound[k, j], i
             elif found > second[k, j]:
                 second[k, j] = found
-        find_top(k, book)
-
-
-@nb.njit(cache=True, nogil=True)
-def find_top(k, book):
-    """The entry with the highest bound."""
-    bound, top = book[0], book[3]
-    best = 0
-    for i in range(bound.shape[1]):
-        if bound[k, i] > bound[k, best]:
-            best = i
-    top[k] = best
-
-
-@nb.njit(cache=True, nogil=True)
-def settle(beliefs, limits, ends, who, tables, how, book):
-    """The annotator with the best question, whose highest bound is attained."""
-    bound, _, partner, top = book
-    gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
-    while True:
-        best = 0
-        for k in range(len(who)):
-            if bound[k, top[k]] > bound[best, top[best]]:
-                best = k
-        if partner[best, top[best]] >= 0 or bound[best, top[best]] == -np.inf:
-            return best
-        scan_row(best, top[best], -np.inf, beliefs, limits, ends, who, tables, how, book, gain, lead)
-        find_top(best, book)

@@ -111,7 +111,7 @@ class ListModel:
         slope, bend, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
         slope += self.worth * (below[task] + self.prior) - self.prior
         self.bend = bend + self.worth * (below[task] + self.prior) - self.worth**2 * below_twice[task]
-        return sum(values) + self.prior * float((self.worth - x).sum()), slope
+        return sum(values) + self.prior * float((self.worth - x).sum()), self._differences(slope)
 
     def curvature(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
@@ -124,7 +124,11 @@ class ListModel:
             )
         )
         product, _, below, below_moved = np.split(sums, [n, 2 * n, 2 * n + len(total)])
-        return product + moved * (below[task] + self.prior) - self.worth * below_moved[task]
+        return self._differences(product + moved * (below[task] + self.prior) - self.worth * below_moved[task])
+
+    def _differences(self, v: Floats) -> Floats:
+        """Without prior nothing pulls on the mean score of a task: what rounding leaves of such a pull would be chased for long."""
+        return v if self.prior else v - _means(v, self.words)
 
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""

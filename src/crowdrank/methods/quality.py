@@ -19,7 +19,7 @@ from crowdrank.study import Floats
 
 POINTS = np.linspace(-6, 6, 33)  # in standard errors
 WIDEST = 2.0  # standard error on the logit scale: three quarters of all possible qualities
-NINETY_FIVE = 1.959964  # standard errors
+NINETY_FIVE = math.log(0.975 / 0.025)  # log-odds
 
 
 def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -27,8 +27,6 @@ def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple
 
     `model` was last evaluated at x.
     """
-    from scipy.special import ndtri  # here, not above: most methods do without SciPy
-
     where = model.layout.slices["quality"]
     alone = 1 / np.maximum(model.diagonal(), 1 / WIDEST**2)
     counts = np.bincount(model.rater, model.votes.weight, model.n_raters)
@@ -45,8 +43,9 @@ def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple
     slope = np.diff(np.pad(share, ((0, 0), (1, 1))), axis=1)
     # The trapezoidal rule and its first correction.
     below = np.cumsum(share, axis=1) - share / 2 - (slope[:, :-1] + slope[:, 1:]) / 24
-    below = ndtri(np.clip(below, TINY, 1 - 1e-15))  # nearly linear, unlike the share itself
-    low, middle, high = (_where_it_reaches(below, logit, level) for level in (-NINETY_FIVE, 0.0, NINETY_FIVE))
+    below = np.clip(below, TINY, 1 - 1e-15)
+    log_odds = np.log(below / (1 - below))  # nearly linear, unlike the share itself
+    low, middle, high = (_where_it_reaches(log_odds, logit, level) for level in (-NINETY_FIVE, 0.0, NINETY_FIVE))
     stretch = np.sqrt(np.maximum(variance[where] / alone[where], 1.0))
     return logistic(middle - stretch * (middle - low)), logistic(middle + stretch * (high - middle))
 

@@ -30,9 +30,11 @@ def check_weights(weights: Weights | None) -> tuple[tuple[str, float], ...] | No
 
 def annotator_weights(weights: tuple[tuple[str, float], ...] | None, vocabulary: Vocabulary) -> Floats:
     """The weight of each annotator, 1 for those that have none of their own."""
+    if not weights:  # names of a hundred thousand annotators take a while
+        return np.ones(len(vocabulary.annotators))
     names = [str(name) for name in vocabulary.annotators]
     known, result = {name: code for code, name in enumerate(names)}, np.ones(len(names))
-    for name, weight in weights or ():
+    for name, weight in weights:
         if name not in known:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else f"; there are {', '.join(names[:5])}{' …' * (len(names) > 5)}"
