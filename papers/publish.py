@@ -66,7 +66,9 @@ def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
     rows, columns = both["row"].unique(maintain_order=True).to_list(), both["column"].unique(maintain_order=True).to_list()
     cells = {(cell["row"], cell["column"]): _cell(cell) for cell in both.to_dicts()}
     lines = ["| | " + " | ".join(rows) + " |", "|---" * (len(rows) + 1) + "|"]
-    return "\n".join(lines + [f"| {column} | " + " | ".join(cells[row, column] for row in rows) + " |" for column in columns])
+    return "\n".join(
+        lines + [f"| {column} | " + " | ".join(cells.get((row, column), "") for row in rows) + " |" for column in columns]
+    )
 
 
 def _cell(cell: dict[str, float]) -> str:

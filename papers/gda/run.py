@@ -1,7 +1,7 @@
 """The tables and figures of the GDA paper on other data: `python papers/gda/run.py --table 2`.
 
 Tables 2 and 3 are rankings from the crowd alone, and with an expert and a random annotator among them. Table 6 holds the numbers behind
-Figure 6. Figures 3 to 6 are written beside this file as SVG.
+Figure 6, Table 7 those behind Figure 7 (`rankers.py`). All figures are written beside this file as SVG: 3 to 6 by a run of all tables.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy.stats import kendalltau, spearmanr
 import crowdrank as cr
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+import rankers
 from publish import Cell, data, publish
 
 HERE = Path(__file__).parent
@@ -118,5 +119,6 @@ def against_gold(people: pl.DataFrame, frame: pl.DataFrame, known: pl.DataFrame)
 
 
 if __name__ == "__main__":
-    publish(HERE, {2: lambda: compared(2), 3: lambda: compared(3), 6: difficulty}, __doc__)
-    figures()
+    publish(HERE, {2: lambda: compared(2), 3: lambda: compared(3), 6: difficulty, 7: rankers.compared}, __doc__)
+    if "--table" not in sys.argv:
+        figures()

@@ -11,6 +11,7 @@ from crowdrank.formats import write_files
 from crowdrank.learning import LEARNERS
 from crowdrank.learning.ranker import Ranker
 from crowdrank.methods import SUPERVISED, Trained
+from crowdrank.settings import SettingError
 from crowdrank.study import JudgmentError
 
 FORMAT = "crowdrank model 1"
@@ -33,6 +34,8 @@ def load(path: str | os.PathLike[str]) -> Trained:
         raise JudgmentError(f"{path}: is a ranker, which ranks by features: cr.load_ranker or `crowdrank predict`")
     try:
         return SUPERVISED[state["method"]].restore(state)
+    except SettingError as error:  # what to install, most often
+        raise SettingError(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError):
         raise _not_whole(path) from None
 
@@ -44,6 +47,8 @@ def load_ranker(path: str | os.PathLike[str]) -> Ranker:
         raise JudgmentError(f"{path}: ranks by judgments, not by features: cr.load or `crowdrank rank --load`")
     try:
         return Ranker.restore(LEARNERS[state["method"]], state)
+    except SettingError as error:
+        raise SettingError(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError):
         raise _not_whole(path) from None
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdrank.learning.swaps import Swaps, change, steps
+from crowdrank.learning.swaps import Equal, Swaps, change, steps
 from crowdrank.methods.objective import target
 from crowdrank.numerics.permutations import worth
 
@@ -46,6 +46,12 @@ def test_uncertain_gains_are_worth_telling_apart():
     lists = Swaps(wanted, np.ones(3), np.array([0.0, 4.0, 5.0]), task).lists(np.array([3.0, 2.0, 1.0]))
     found = change(lists.how, 1, 2, lists.place, lists.gain, lists.variance, lists.above, lists.below)
     assert found == pytest.approx(3 * (1 / np.log2(3) - 1 / np.log2(4)))
+
+
+def test_swaps_may_count_the_same():
+    lists = Equal(4).lists(np.array([3.0, 1.0, 2.0, 2.0]))
+    tables = lists.place, lists.gain, lists.variance, lists.above, lists.below
+    assert [change(lists.how, i, j, *tables) for i in range(4) for j in range(4)] == [1.0] * 16
 
 
 def test_steps():

@@ -31,6 +31,7 @@ from crowdrank.learning.swaps import Swaps, steps
 from crowdrank.learning.trees import Trees, check_trees, grow, grow_for_grades
 from crowdrank.methods import fit
 from crowdrank.methods.objective import target
+from crowdrank.methods.result import agreement, annotator_columns
 from crowdrank.settings import SettingError, check
 from crowdrank.study import KINDS, Floats, JudgmentError, Judgments, Kind, entries_in
 
@@ -87,6 +88,8 @@ class LambdaMART:
         labels = labels_over(features, teaching, self.name, None)
         known = np.flatnonzero(~np.isnan(chance[:, 0]))
         task, chance, wanted = features.vocabulary.entry_task[known], chance[known], target("ndcg")
+        if chance.shape[1] < 2 or not (np.diff(task) == 0).any():
+            raise JudgmentError("there is nothing to learn: all grades are the same, or no task has two items with grades")
         grade = steps(chance.shape[1])
         gain = wanted.gain(grade, float(grade[-1]))
         mean = np.einsum("eg,g->e", chance, gain)
@@ -105,4 +108,4 @@ def _random(features: Features, judgments: Judgments, settings: LambdaMART) -> L
     drawn = starts[:-1] + (np.random.default_rng(settings.seed).random(n) * count).astype(np.int64)
     label = np.full(n, np.nan)
     label[count > 0] = grades.grade[order[drawn[count > 0]]]
-    return Labels(label, label, notes=kept.notes)
+    return Labels(label, label, annotator_columns(kept, *agreement(kept, label)), kept.notes)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from crowdrank.learning.swaps import Lists, Swaps, change
+from crowdrank.learning.swaps import Equal, Lists, Swaps, change
 from crowdrank.methods.grade_curves import Gaussians, Rows
 from crowdrank.methods.pair_likelihood import PairLikelihood, chances, moments
 from crowdrank.numerics.sums import sum_by
@@ -29,7 +29,7 @@ class PairObjective:
     """From scores to the slope and bend of the weighted log-likelihood."""
 
     def __init__(
-        self, rows: Rows, task: Codes, curves: Gaussians, swaps: Swaps, *, partners: int, rest: float, seed: int
+        self, rows: Rows, task: Codes, curves: Gaussians, swaps: Swaps | Equal, *, partners: int, rest: float, seed: int
     ) -> None:
         self.pairs = PairLikelihood(rows, task, curves, partners=partners, difficulty=False, seed=seed)
         self.task, self.curves, self.swaps, self.rest = task, curves, swaps, rest

@@ -63,6 +63,18 @@ class Swaps:
         return Lists(self.wanted.how, place, self.gain, self.variance, above, below)
 
 
+class Equal:
+    """Lists in which all swaps count the same."""
+
+    def __init__(self, size: int) -> None:
+        nothing, half, one = np.zeros(size), np.full(size, 0.5), np.ones(size)
+        self.same = Lists(SUM, nothing, nothing, half, one, nothing)  # √(½ + ½) × |1 − 0|
+
+    def lists(self, _: Floats) -> Lists:
+        """Whatever the scores."""
+        return self.same
+
+
 @nb.njit(cache=True, nogil=True)
 def of_lists(how, order, starts, gain, discount, above, below):
     """The numbers that `change` needs of each entry; `order` has the entries task by task, best first."""

@@ -21,6 +21,7 @@ TREES = {
     "deterministic": True, "force_row_wise": True, "verbose": -1,
 }  # fmt: skip
 LEAST_IN_LEAF = 50  # items; fewer where there are less than twenty times as many
+WORTH_THREADS = 1 << 22  # numbers: with fewer, LightGBM's threads wait for each other longer than they save
 SMALLEST_BEND = 1e-9  # LightGBM divides by sums of them
 
 Objective = Callable[[Floats], tuple[Floats, Floats]]  # from scores to the slope and the bend of what is to be made large
@@ -57,7 +58,7 @@ class Trees:
         """The sum for each row."""
         if not len(value):
             return np.zeros(0)
-        return np.asarray(self.booster.predict(value, num_threads=n_threads()), dtype=np.float64)
+        return np.asarray(self.booster.predict(value, num_threads=_threads(value)), dtype=np.float64)
 
     def state(self) -> dict[str, Any]:
         """What to save: a text."""
@@ -66,7 +67,11 @@ class Trees:
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Self:
         """From what was saved."""
-        return cls(lightgbm_module().Booster(model_str=state["trees"]))
+        lightgbm = lightgbm_module()
+        try:
+            return cls(lightgbm.Booster(model_str=state["trees"]))
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"the trees cannot be read: {error}") from None
 
 
 def grow_for_grades(value: Floats, grade: Floats, task: NDArray[Any], settings: Grown) -> Trees:
@@ -76,7 +81,7 @@ def grow_for_grades(value: Floats, grade: Floats, task: NDArray[Any], settings: 
     gain = target("ndcg").gain(level, float(level[-1]))
     sizes = np.diff(np.flatnonzero(np.r_[True, np.diff(task) != 0, True]))
     data = lightgbm.Dataset(value, label, group=sizes)
-    chosen = {**_parameters(len(value), settings), "objective": "lambdarank", "label_gain": gain.tolist()}
+    chosen = {**_parameters(value, settings), "objective": "lambdarank", "label_gain": gain.tolist()}
     return Trees(lightgbm.train(chosen, data, settings.rounds))
 
 
@@ -89,15 +94,19 @@ def grow(value: Floats, objective: Objective, settings: Grown) -> Trees:
         return -slope, bend + SMALLEST_BEND
 
     data = lightgbm.Dataset(value, np.zeros(len(value)))
-    return Trees(lightgbm.train({**_parameters(len(value), settings), "objective": down}, data, settings.rounds))
+    return Trees(lightgbm.train({**_parameters(value, settings), "objective": down}, data, settings.rounds))
 
 
-def _parameters(rows: int, settings: Grown) -> dict[str, Any]:
+def _parameters(value: Floats, settings: Grown) -> dict[str, Any]:
     return {
         **TREES,
         "learning_rate": settings.rate,
         "num_leaves": settings.leaves,
-        "min_data_in_leaf": max(min(LEAST_IN_LEAF, rows // 20), 1),
+        "min_data_in_leaf": max(min(LEAST_IN_LEAF, len(value) // 20), 1),
         "seed": settings.seed,
-        "num_threads": n_threads(),
+        "num_threads": _threads(value),
     }
+
+
+def _threads(value: Floats) -> int:
+    return n_threads() if value.size >= WORTH_THREADS else 1
