@@ -18,34 +18,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from crowdrank.learning.crowd_em import check_settings, estimate
+from crowdrank.learning.crowd_em import estimate
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import Teaching, judgments_over
-from crowdrank.learning.linear import Linear
 from crowdrank.learning.listmle import fitted
-from crowdrank.learning.ranker import Model, Ranker
+from crowdrank.learning.ltrma_mle import LTRMAMLE
+from crowdrank.learning.ranker import Ranker
 from crowdrank.learning.side import Side
-from crowdrank.study import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class LTRMAD:
-    """Settings of LTRMA-D."""
+class LTRMAD(LTRMAMLE):
+    """Settings of LTRMA-D: those of LTRMA-MLE."""
 
     name: ClassVar[str] = "ltrma-d"
-    takes: ClassVar[tuple[Kind, ...]] = ("rankings", "grades")
-    model: ClassVar[type[Model]] = Linear
-
-    top: int | None = None  # learn only so many of the first places of each task: for long lists
-    samples: int = 20  # true orders of each task that the weights are fitted to, in every step
-    sweeps: int = 20  # of the chain between two samples
-    prior: float = 1.0  # weight of the penalty on squared weights
-    max_iter: int = 60
-    tol: float = 0.005  # the change of the chance to put neighbours right at which the fit has converged
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def learn(self, features: Features, teaching: Teaching, side: Side | None = None) -> Ranker:
         """A ranker from the orders that the lists of a crowd agree on best."""
