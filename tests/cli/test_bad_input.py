@@ -21,7 +21,7 @@ WRONG = {
     "not finite": (("rank", "votes.csv", "--set", "prior=nan"), "prior is nan; it must be a number of at least 0"),
     "unknown setting": (("rank", "votes.csv", "--set", "priors=1"), "no setting 'priors' (did you mean 'prior'?); it has prior,"),
     "gold of no use": (("rank", "votes.csv", "--method", "bradley-terry", "--gold", "gold.csv"), "does not use gold; of the methods"),
-    "gold of no use by default": (("rank", "grades.parquet", "--gold", "gold.csv"), "mean does not use gold"),
+    "gold of no use by default": (("rank", "grades.parquet", "--gold", "gold.csv"), "gda does not use gold"),
     "missing folder": (("rank", "votes.csv", "--out", "no/such/r.csv"), "no/such/r.csv: there is no folder no/such"),
     "a folder": (("rank", "votes.csv", "--out", "folder.csv"), "folder.csv: is a folder"),
     "unknown suffix": (("rank", "votes.csv", "--out", "r.xlsx"), "r.xlsx: unknown kind of file '.xlsx'; it must be .csv"),

@@ -67,4 +67,5 @@ def _show_one(method: type) -> None:
 def _meaning(method: type) -> dict[str, str]:
     """What each setting is, as the comment beside it says."""
     beside = re.compile(r"^    (\w+): .* = .*?  # (.+)$", re.MULTILINE)
-    return {**SHARED, **dict(beside.findall(inspect.getsource(method)))}
+    sources = [inspect.getsource(each) for each in reversed(method.__mro__[:-1])]  # settings may be those of another method
+    return {**SHARED, **dict(beside.findall("".join(sources)))}
