@@ -21,7 +21,9 @@ def replay_curves(curves: Any) -> Any:
     alt = altair()
     table = nw.from_native(curves, eager_only=True)
     names = table["policy"].unique(maintain_order=True).to_list()
-    by_policy = alt.Color("policy:N", sort=names, title=None)
+    by_policy = alt.Color(
+        "policy:N", sort=names, title=None, legend=alt.Legend(symbolOpacity=1)
+    )  # the band is pale, its name is not
     base = alt.Chart(inline({name: table[name].to_list() for name in ("policy", "votes", "acc")})).encode(
         x=alt.X("votes:Q", title="judgments"), color=by_policy
     )
