@@ -69,18 +69,13 @@ def pairs(
     """
     options.check_outputs([out, gold, quality_out])
     from crowdrank import simulate as crowds
-    from crowdrank.settings import SettingError
 
-    try:
-        alpha, beta = (float(part) for part in quality.split(","))
-    except ValueError:
-        raise SettingError(f"quality is {quality!r}; it must be two numbers with a comma, like 10,1") from None
     study = crowds.pairs(
         items,
         annotators,
         votes,
         tasks=tasks,
-        quality=(alpha, beta),
+        quality=_two_numbers("quality", quality, like="10,1"),
         spammers=spammers,
         malicious=malicious,
         spread=spread,
@@ -181,17 +176,12 @@ def rankings(
     options.check_outputs([out, gold, quality_out], [truth] if truth else [])
     from crowdrank import formats
     from crowdrank import simulate as crowds
-    from crowdrank.settings import SettingError
 
-    try:
-        low, high = (float(part) for part in theta.split(","))
-    except ValueError:
-        raise SettingError(f"theta is {theta!r}; it must be two numbers with a comma, like -1.5,-0.2") from None
     study = crowds.rankings(
         items,
         annotators,
         tasks=tasks,
-        theta=(low, high),
+        theta=_two_numbers("theta", theta, like="-1.5,-0.2"),
         share=share,
         length=length,
         top_k=cut,
@@ -200,6 +190,16 @@ def rankings(
         seed=seed,
     )
     _write(study, "rankings", out, gold, quality_out)
+
+
+def _two_numbers(name: str, text: str, *, like: str) -> tuple[float, float]:
+    from crowdrank.settings import SettingError
+
+    try:
+        first, second = (float(part) for part in text.split(","))
+    except ValueError:
+        raise SettingError(f"{name} is {text!r}; it must be two numbers with a comma, like {like}") from None
+    return first, second
 
 
 def _write(study: Study, what: str, out: Path, gold: Path | None, quality_out: Path | None) -> None:

@@ -22,7 +22,7 @@ from crowdrank.learning.expertise import Expertise
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import Teaching, judgments_over
 from crowdrank.learning.linear import LinearLists, Scaled, scaled, times
-from crowdrank.learning.listmle import check_top
+from crowdrank.learning.listmle import Fitted, check_top
 from crowdrank.learning.orders import Orders
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.learning.side import Side, Solver
@@ -38,21 +38,13 @@ NEWTON_STEPS, NEWTON_TOL = 5, 1e-4  # of the weights in each M-step, from where 
 VIRTUAL = 1.0  # pairs that every annotator puts right, and as many wrong: keeps θ finite
 
 
-class Settings(Protocol):
-    """What every learner of this family can be told."""
+class Settings(Fitted, Protocol):
+    """What every learner of this family can be told, beside how weights are fitted."""
 
-    @property
-    def top(self) -> int | None: ...
     @property
     def samples(self) -> int: ...
     @property
     def sweeps(self) -> int: ...
-    @property
-    def prior(self) -> float: ...
-    @property
-    def max_iter(self) -> int: ...
-    @property
-    def tol(self) -> float: ...
     @property
     def seed(self) -> int: ...
 
