@@ -1,9 +1,11 @@
-"""Sampling true orders: a Metropolis chain for each task, a few nanoseconds a step whatever the number of annotators.
+"""Sampling true orders: a Metropolis chain for each task, whose steps cost the same whatever the number of annotators.
 
 The posterior of a task's order y, given features and lists, is proportional to PL(y | scores) Π_l exp(θ_l d(y, y_l)). The distance is a
 sum over pairs, so one table `cost[a, b] = Σ_l θ_l · (l puts b before a)` replaces all lists: to swap the neighbours a, b multiplies the
-chance by exp(cost[b, a] − cost[a, b]) and by the change of one denominator of the Plackett-Luce model. Where only some places count, the
-item at the last of them is also exchanged with one that has none, in a time in proportion to the places.
+chance by exp(cost[b, a] − cost[a, b]) and by the change of one denominator of the Plackett-Luce model. An item moves over one neighbour,
+or over several at once, of which short ways are as likely as long ones on a logarithmic scale: where lists say little, neighbours
+alone would take n² sweeps to forget where they began. How far a move may go is halved or doubled as long ones fail or succeed. Where
+only some places count, the item at the last of them is also exchanged with one that has none, in a time in proportion to the places.
 
 How long one item stood before another is summed when that changes, so that every step of the chain counts, at the cost of those that moved.
 """
@@ -18,12 +20,14 @@ import numpy as np
 STEEPEST = 300.0  # logarithm of odds beyond which nothing is told apart
 GOLDEN, FIRST_MIX, SECOND_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
-HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+HALF, DOWN = np.uint64(32), np.uint64(1 << 16)
 UNIT = 2.0**-32
+WAYS, SOME = 64, np.uint64(63)  # lengths of moves to draw from
+TOO_FEW, MANY = 0.05, 0.2  # of the longest moves succeed: they are too long, may be longer
 
 
 @nb.njit(cache=True, nogil=True)
-def sample_orders(lists, theta, worth, rest, order, state, sweeps, first, last, sample_starts, samples, distance):
+def sample_orders(lists, theta, worth, rest, order, state, reach, sweeps, first, last, sample_starts, samples, distance):
     """Run the chains of the tasks `first` to `last` on from `order`, and write the mean distance of every list to `distance`.
 
     After every so many `sweeps` (of as many steps as places) the order is kept: each row of `samples` takes one of every task. `rest` is
@@ -38,8 +42,8 @@ def sample_orders(lists, theta, worth, rest, order, state, sweeps, first, last, 
         for number in range(list_starts[task], list_starts[task + 1]):
             _add_costs(row_starts[number], row_starts[number + 1], row, level, theta[number], cost)
         before, inside = np.zeros((n, n)), np.zeros(n)
-        random = state[task : task + 1]
-        total = _run(cost, own, rest[task], current, k, sweeps * k, random, before, inside, sample_starts[task], samples)
+        own_state = state[task : task + 1], reach[task : task + 1]
+        total = _run(cost, own, rest[task], current, k, sweeps * k, own_state, before, inside, sample_starts[task], samples)
         for number in range(list_starts[task], list_starts[task + 1]):
             distance[number] = _distance(row_starts[number], row_starts[number + 1], row, level, before, inside) / total
 
@@ -66,46 +70,99 @@ def _distance(start, end, row, level, before, inside):
 
 
 @nb.njit(cache=True, nogil=True)
-def _run(cost, worth, rest, current, k, steps, random, before, inside, at, samples):
+def _run(cost, worth, rest, current, k, steps, state, before, inside, at, samples):
     """One chain: `before` gets how long both had a place, one before the other; `inside`, how long each had one. Gives the steps made."""
     n = len(current)
-    odds = _odds(cost)
-    everywhere = _sums(cost)
+    random, reach = state
+    odds, everywhere, ways = _odds(cost), _sums(cost), _ways(reach[0])
     since, entered = np.zeros((n, n)), np.zeros(n)
     left = np.empty(k + 1)  # the worth of what is left to choose from, at each place
     left[k] = _outside(worth, rest, current, k)
     for p in range(k - 1, -1, -1):
         left[p] = left[p + 1] + worth[current[p]]
-    moves = k if k < n else k - 1
-    now = 0
-    for number in range(len(samples)):
+    long, took = 0, 0
+    for number in range(len(samples) if n > 1 else 0):
         for now in range(number * steps, (number + 1) * steps):
-            if moves == 0:
-                break
             drawn = _next(random)
-            p = _below(drawn, moves)
-            chance = np.float64(drawn & LOW_HALF) * UNIT
-            a = current[p]
-            if p < k - 1:
-                b = current[p + 1]
-                after = left[p + 2] + worth[a]
-                if chance * after < odds[a, b] * left[p + 1]:
-                    left[p + 1] = after
-                    current[p], current[p + 1] = b, a
-                    before[a, b] += now - since[a, b]
-                    since[b, a] = now
-            else:
+            if k < n and _below(drawn, k) == 0:
                 other = k + _below(_next(random), n - k)
-                b = current[other]
-                if chance * worth[a] < worth[b] * math.exp(_exchanged(cost, everywhere, current, k, a, b)):
-                    current[p], current[other] = b, a
+                a, b = current[k - 1], current[other]
+                change = math.exp(_exchanged(cost, everywhere, current, k, a, b))
+                if _unit(_next(random)) * worth[a] < worth[b] * change:
+                    current[k - 1], current[other] = b, a
                     left[k] = _outside(worth, rest, current, k)
                     _note_exchange(a, b, current, k, now, before, since, inside, entered)
+            elif k > 1:
+                far = ways[drawn & SOME]
+                p = _below(_next(random), k - far)
+                down = drawn & DOWN > 0
+                moved = _moved(p, p + far, down, _unit(_next(random)), odds, worth, left, current, now, before, since)
+                if 2 * far > reach[0]:
+                    long += 1
+                    took += moved
         for p in range(k):
             samples[number, at + p] = current[p]
+    _adapt(reach, k, took, long)
     end = max(len(samples) * steps, 1)
     _note_end(current, k, end, before, since, inside, entered)
     return end
+
+
+@nb.njit(cache=True, nogil=True)
+def _moved(p, q, down, chance, odds, worth, left, current, now, before, since):
+    """Move the item at p behind the one at q, or the one at q before that at p, if it is to be; was it?
+
+    `new` is what is left to choose from after the move; always as a sum from below, as differences would lose digits.
+    """
+    a = current[p] if down else current[q]
+    new, ratio = left[q + 1], 1.0
+    for step in range(q - p):
+        if down:
+            b = current[p + 1 + step]
+            ratio *= odds[a, b] * left[p + 1 + step] / (left[p + 2 + step] + worth[a])
+        else:
+            b = current[q - 1 - step]
+            new += worth[b]
+            ratio *= odds[b, a] * left[q - step] / new
+    if not chance < ratio:
+        return False
+    new = left[q + 1]
+    for step in range(q - p):
+        if down:
+            place = p + 1 + step
+            b = current[place]
+            left[place] = left[place + 1] + worth[a]
+            current[place - 1] = b
+            before[a, b] += now - since[a, b]
+            since[b, a] = now
+        else:
+            place = q - step
+            b = current[place - 1]
+            new += worth[b]
+            left[place] = new
+            current[place] = b
+            before[b, a] += now - since[b, a]
+            since[a, b] = now
+    current[q if down else p] = a
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def _ways(reach):
+    """Lengths of moves from 1 to `reach`, evenly by their logarithm."""
+    ways = np.empty(WAYS, np.int64)
+    for number in range(WAYS):
+        ways[number] = np.int64(math.exp(math.log(reach + 0.999) * number / (WAYS - 1)))
+    return ways
+
+
+@nb.njit(cache=True, nogil=True)
+def _adapt(reach, k, took, long):
+    """Between two runs, so that each is a chain whose moves do not depend on where it was."""
+    if took < TOO_FEW * long:
+        reach[0] = max(reach[0] // 2, 1)
+    elif took > MANY * long:
+        reach[0] = max(min(2 * reach[0], k - 1), 1)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -172,6 +229,12 @@ def _next(random):
     z = (z ^ (z >> SHIFTS[0])) * FIRST_MIX
     z = (z ^ (z >> SHIFTS[1])) * SECOND_MIX
     return z ^ (z >> SHIFTS[2])
+
+
+@nb.njit(cache=True, nogil=True)
+def _unit(drawn):
+    """A number from 0 to 1."""
+    return np.float64(drawn >> HALF) * UNIT
 
 
 @nb.njit(cache=True, nogil=True)

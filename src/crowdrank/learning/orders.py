@@ -28,6 +28,7 @@ class Orders:
         self.state = np.random.default_rng(seed).integers(0, 2**63, len(lists.task)).astype(np.uint64)
         self.sample_starts: Whole = np.r_[0, np.cumsum(lists.places)]
         self.order: Whole = np.zeros(0, np.int64)
+        self.reach: Whole = np.maximum(lists.places - 1, 1)  # how far an item may move at once
         self.begin(np.ones(len(lists)))
         self.parts = _parts(lists)
 
@@ -51,7 +52,8 @@ class Orders:
         own, rest = worth[lists.candidate], self._rest(worth)
 
         def work(tasks: tuple[int, int]) -> None:
-            sample_orders(arrays, theta, own, rest, self.order, self.state, sweeps, *tasks, self.sample_starts, drawn, distance)
+            chain = self.order, self.state, self.reach
+            sample_orders(arrays, theta, own, rest, *chain, sweeps, *tasks, self.sample_starts, drawn, distance)
 
         for _ in side_by_side(work, pairwise(self.parts)):
             pass
