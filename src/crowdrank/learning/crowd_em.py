@@ -3,12 +3,15 @@
     P(true order | features) is Plackett-Luce, with scores linear in the features;    P(list | true order) is Mallows, with θ of its annotator.
 
 The E-step samples true orders given weights and θ (`orders.py`); the M-step finds θ from the mean distances (`expertise.py`, `side.py`) and
-the weights from all samples: the likelihood that is expected, not that of the likeliest sample alone. Samples scatter, and so do the
-steps: the fit has converged when the means over two successive windows of steps agree, and the last window's mean is the result.
+the weights from all samples: the likelihood that is expected, not that of the likeliest sample alone. Where lists say little, what is
+known in an M-step is mostly what the weights before it said, and steps are short: each begins at a point ahead of the last one, in the
+direction of the last change (Nesterov's momentum). Samples scatter, and so do the steps: the result is the mean over the last third of
+them, and the fit has converged when that agrees with the mean over the third before, or the difference is no more than scatter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,8 +36,11 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import SettingError, check, check_fit
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
 
-WINDOW = 5  # steps whose mean is taken
-NEWTON_STEPS, NEWTON_TOL = 5, 1e-4  # of the weights in each M-step, from where the last one ended
+SHORTEST = 8  # third of the steps
+MOMENTUM, FURTHEST = 0.8, 0.5  # share of the last change that a step begins ahead, and the most for θ
+SCATTER = 2.0  # standard errors
+NEWTON_STEPS, NEWTON_TOL = 2, 1e-4  # of the weights in each M-step
+LAST_SAMPLES = 5  # times as many of the last E-step, for the orders and distances that are told
 VIRTUAL = 1.0  # pairs that every annotator puts right, and as many wrong: keeps θ finite
 
 
@@ -84,7 +90,7 @@ class Found:
     weight: Floats
     theta: Floats  # of each annotator of the judgments, NaN for those without lists
     data: Scaled
-    label: Floats  # per entry: minus its mean place among the last samples, NaN where no list tells
+    label: Floats  # per entry: minus its mean place in the true orders, NaN where no list tells
     columns: dict[str, NDArray[Any]]  # of the annotators
     fit: Fit
 
@@ -106,15 +112,15 @@ def estimate(settings: Settings, features: Features, judgments: Judgments, side:
     for step in range(settings.max_iter):
         report("true orders, annotators and weights" if weights else "true orders and annotators", step, settings.max_iter)
         history.append(chain.step(weights=weights))
-        if converged := _settled(history, n, settings.tol):
+        if converged := _settled(np.array(history), n, settings.tol):
             break
-    last = np.mean(history[-WINDOW:], axis=0)
-    theta, weight, far = np.split(last, [n, n + len(chain.weight)])
+    theta, weight = np.split(np.mean(history[-_third(history) :], axis=0), [n])
+    label, distance = chain.told(theta, weight)
     evidence = sum_by(lists.annotator, lists.pairs, n + 1)[:n]
     with np.errstate(invalid="ignore"):
-        columns = annotator_columns(judgments, 1 - far / evidence, evidence)
+        columns = annotator_columns(judgments, 1 - chain.expertise.far(distance)[:n] / evidence, evidence)
     theta = np.where(chain.expertise.known[:n], theta, np.nan)
-    return Found(weight, theta, data, chain.label(), columns | {"theta": theta}, Fit(len(history), bool(converged)))
+    return Found(weight, theta, data, label, columns | {"theta": theta}, Fit(len(history), bool(converged)))
 
 
 def _with_truth(lists: Rankings, side: Side, words: Vocabulary) -> Rankings:
@@ -151,8 +157,7 @@ class _Chain:
         self.weight = np.zeros(value.shape[1])
         self.theta = self._start()
         self.orders.begin(-self.theta[lists.annotator])
-        self.theta = self._theta(self.orders.distances())
-        self.samples: Codes = np.zeros((0, 0), np.int32)
+        self.change = np.zeros(len(self.theta)), np.zeros(len(self.weight))
         empty = self.orders.as_rankings(np.zeros((settings.samples, self.orders.sample_starts[-1]), np.int32))
         share = np.full(len(empty.list_task), 1 / settings.samples)
         self.likelihood = LinearLists(value, empty, share, words, settings.prior)
@@ -175,37 +180,58 @@ class _Chain:
         return theta
 
     def step(self, *, weights: bool) -> Floats:
-        """One E-step and one M-step; θ, weights and distances after it."""
-        score = times(self.value, self.weight)
-        chosen = self.settings
-        self.samples, distance = self.orders.sample(score, self.theta[self.lists.annotator], chosen.samples, chosen.sweeps)
+        """One E-step and one M-step, from a point ahead of the last one; θ and weights after it."""
+        chosen, before = self.settings, (self.theta, self.weight)
+        ahead = np.clip(MOMENTUM * self.change[0], -FURTHEST, FURTHEST)
+        theta = np.clip(self.theta + ahead, self.solver.low, self.solver.high)
+        weight = self.weight + MOMENTUM * self.change[1]
+        samples, distance = self._sample(theta, weight, chosen.samples)
         self.theta = self._theta(distance)
         if weights:
-            self.likelihood.lists.entry = self.samples.ravel()
-            self.weight = self.likelihood.fit(self.weight, NEWTON_STEPS, NEWTON_TOL).x
-        return np.concatenate([self.theta[:-1], self.weight, self.expertise.far(distance)[:-1]])
+            self.likelihood.lists.entry = samples.ravel()
+            self.weight = self.likelihood.fit(weight, NEWTON_STEPS, NEWTON_TOL).x
+        self.change = self.theta - before[0], self.weight - before[1]
+        return np.concatenate([self.theta[:-1], self.weight])
 
-    def label(self) -> Floats:
-        """Minus the mean place of each entry; all that had none in a sample share the place behind the last."""
+    def _sample(self, theta: Floats, weight: Floats, samples: int) -> tuple[Codes, Floats]:
+        return self.orders.sample(times(self.value, weight), theta[self.lists.annotator], samples, self.settings.sweeps)
+
+    def told(self, theta: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """The labels of all entries, and the distance of each list from the true orders, where the steps ended.
+
+        A label is minus the mean place of an entry; all that had none in a sample share the place behind the last.
+        """
         words, lists = self.words, self.lists
+        samples, distance = self._sample(np.r_[theta, self.truth], weight, LAST_SAMPLES * self.settings.samples)
         place = np.concatenate([np.arange(k) for k in lists.places])
         behind = np.zeros(len(words.tasks))
         behind[lists.task] = lists.places
-        count = np.bincount(self.samples.ravel(), minlength=words.n_entries)
-        total = sum_by(self.samples.ravel(), np.tile(place, len(self.samples)), words.n_entries)
-        label = -(total + (len(self.samples) - count) * behind[words.entry_task]) / len(self.samples)
-        told = (
+        count = np.bincount(samples.ravel(), minlength=words.n_entries)
+        total = sum_by(samples.ravel(), np.tile(place, len(samples)), words.n_entries)
+        label = -(total + (len(samples) - count) * behind[words.entry_task]) / len(samples)
+        known = (
             np.isin(words.entry_task, lists.task) if self.orders.below else np.isin(np.arange(words.n_entries), lists.candidate)
         )
-        return np.where(told, label, np.nan)
+        return np.where(known, label, np.nan), distance
 
 
-def _settled(history: list[Floats], n: int, tol: float) -> bool:
-    """Do two successive windows agree: on how often each annotator puts neighbours right, and on the direction and size of the weights?"""
-    if len(history) < 2 * WINDOW:
+def _third(history: Sized) -> int:
+    return max(len(history) // 3, 1)
+
+
+def _settled(history: Floats, n: int, tol: float) -> bool:
+    """Do the last two thirds of the steps agree: on how often each annotator puts neighbours right, and on the weights?"""
+    third = _third(history)
+    if third < SHORTEST:
         return False
-    before, after = (np.mean(history[start : start + WINDOW or None], axis=0) for start in (-2 * WINDOW, -WINDOW))
-    right = [1 / (1 + np.exp(np.clip(x[:n], -CLEAREST, CLEAREST))) for x in (before, after)]
-    weights = [x[n:-n] for x in (before, after)]
-    moved = float(np.linalg.norm(weights[1] - weights[0]))
-    return bool(np.abs(right[1] - right[0]).max(initial=0.0) <= tol and moved <= 10 * tol * float(np.linalg.norm(weights[1])))
+    seen = history.copy()
+    seen[:, :n] = 1 / (1 + np.exp(np.clip(seen[:, :n], -CLEAREST, CLEAREST)))
+    before, after = seen[-2 * third : -third], seen[-third:]
+    apart = np.abs(after.mean(axis=0) - before.mean(axis=0))
+    scatter = SCATTER * np.sqrt((before.var(axis=0) + after.var(axis=0)) / third)
+    right = bool((apart[:n] <= np.maximum(tol, scatter[:n])).all())
+    return right and _norm(apart[n:]) <= max(10 * tol * _norm(after.mean(axis=0)[n:]), _norm(scatter[n:]))
+
+
+def _norm(x: Floats) -> float:
+    return float(np.sqrt((x * x).sum()))

@@ -40,7 +40,7 @@ from crowdrank.settings import InputError, is_number
 from crowdrank.study import Floats, Gold, Ids
 
 SURE = float("inf")
-A_LITTLE, MUCH = -0.1, -1.0  # θ to begin with
+A_LITTLE, MUCH = -0.3, -1.0  # θ to begin with
 
 
 class SideError(InputError):
