@@ -36,7 +36,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import SettingError, check, check_fit
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
 
-SHORTEST = 8  # third of the steps
+SHORTEST, LONG = 5, 10  # thirds of the steps that may agree, and whose scatter can be told from a drift
 MOMENTUM, FURTHEST = 0.8, 0.5  # share of the last change that a step begins ahead, and the most for θ
 SCATTER = 2.0  # standard errors
 NEWTON_STEPS, NEWTON_TOL = 2, 1e-4  # of the weights in each M-step
@@ -189,7 +189,7 @@ class _Chain:
         self.theta = self._theta(distance)
         if weights:
             self.likelihood.lists.entry = samples.ravel()
-            self.weight = self.likelihood.fit(weight, NEWTON_STEPS, NEWTON_TOL).x
+            self.weight = self.likelihood.fit(weight, NEWTON_STEPS, NEWTON_TOL, rough=True).x
         self.change = self.theta - before[0], self.weight - before[1]
         return np.concatenate([self.theta[:-1], self.weight])
 
@@ -228,7 +228,7 @@ def _settled(history: Floats, n: int, tol: float) -> bool:
     seen[:, :n] = 1 / (1 + np.exp(np.clip(seen[:, :n], -CLEAREST, CLEAREST)))
     before, after = seen[-2 * third : -third], seen[-third:]
     apart = np.abs(after.mean(axis=0) - before.mean(axis=0))
-    scatter = SCATTER * np.sqrt((before.var(axis=0) + after.var(axis=0)) / third)
+    scatter = SCATTER * np.sqrt((before.var(axis=0) + after.var(axis=0)) / third) * (third >= LONG)
     right = bool((apart[:n] <= np.maximum(tol, scatter[:n])).all())
     return right and _norm(apart[n:]) <= max(10 * tol * _norm(after.mean(axis=0)[n:]), _norm(scatter[n:]))
 

@@ -111,10 +111,10 @@ class LinearLists:
         """What the Hessian's diagonal would be if scores were independent of each other."""
         return np.full(len(self.basis), self.amount)
 
-    def fit(self, start: Floats, max_iter: int, tol: float) -> Minimum:
+    def fit(self, start: Floats, max_iter: int, tol: float, *, rough: bool = False) -> Minimum:
         """The weights of the greatest likelihood."""
         whitened = np.asarray(np.linalg.solve(self.basis, start), dtype=np.float64)
-        found = minimise(self, whitened, max_iter=max_iter, tol=tol, what="weights")
+        found = minimise(self, whitened, max_iter=max_iter, tol=tol, rough=rough, what="weights")
         return replace(found, x=times(self.basis, found.x))
 
 

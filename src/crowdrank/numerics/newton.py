@@ -51,11 +51,18 @@ class Minimum:
 
 
 def minimise(
-    objective: Objective, start: Floats, *, max_iter: int, tol: float, held: slice = slice(0), what: str = "scores"
+    objective: Objective,
+    start: Floats,
+    *,
+    max_iter: int,
+    tol: float,
+    held: slice = slice(0),
+    rough: bool = False,
+    what: str = "scores",
 ) -> Minimum:
     """Walk downhill until a Newton step would move no parameter by more than `tol`; those in `held` stay where they are.
 
-    Parameters that hardly matter (curvature below one) are measured by what they matter: a quality running off to 1 on a
+    `rough` steps are a tenth off, also near the minimum: for objectives that change from call to call. Parameters that hardly matter (curvature below one) are measured by what they matter: a quality running off to 1 on a
     logit scale does not keep the loop going.
     """
 
@@ -72,7 +79,7 @@ def minimise(
         if not gradient.any():
             return Minimum(x, value, step, True)
         diagonal = np.maximum(np.abs(objective.diagonal()), SMALLEST_CURVATURE)
-        direction = _newton_direction(product, gradient, diagonal)
+        direction = _newton_direction(product, gradient, diagonal, rough=rough)
         if np.max(np.abs(direction) * np.minimum(diagonal, 1.0)) <= tol:
             # Too short a step to be seen in the value; it is taken without another look.
             return Minimum(x + _shortened(direction, gradient), value, step + 1, True)
@@ -87,7 +94,9 @@ def dot(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats) -> Floats:
+def _newton_direction(
+    curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats, *, rough: bool
+) -> Floats:
     """Approximately -H⁻¹g by conjugate gradients, the closer the smaller the gradient; stops at negative curvature."""
     x = np.zeros_like(gradient)
     residual = -gradient
@@ -95,7 +104,7 @@ def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, d
     direction = scaled.copy()
     rho = start = dot(residual, scaled)
     # Squared, preconditioned residual: a tenth at first, tighter as the minimum comes near (superlinear convergence).
-    enough = start * min(0.01, np.sqrt(start) * 1e-2)
+    enough = start * (0.01 if rough else min(0.01, np.sqrt(start) * 1e-2))
     for _ in range(10 * len(gradient) + 50):
         product = curvature(direction)
         bend = dot(direction, product)
