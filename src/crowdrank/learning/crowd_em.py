@@ -163,15 +163,18 @@ class _Chain:
         self.likelihood = LinearLists(value, empty, share, words, settings.prior)
 
     def _start(self) -> Floats:
-        """What side information makes of θ; where the truth about tasks is known, how far annotators are from it there."""
-        theta, lists = self.solver.start(), self.lists
-        theta[-1] = self.truth
+        """θ to begin with. Where more is known of some annotators, or the truth about some tasks, that is where to begin: how good the
+        others are is seen from how far they are from it, lest a crowd that is wrong together outvotes it.
+        """
+        lists = self.lists
+        theta, first = self.solver.start()
+        theta[-1], first[-1] = self.truth, True
+        trusted = first[lists.annotator]
         task = np.repeat(np.arange(len(lists.task)), np.diff(lists.list_starts))
-        told = np.isin(task, task[lists.annotator == len(theta) - 1])
-        if told.any():
-            self.orders.begin(np.where(lists.annotator == len(theta) - 1, 1.0, 0.0))
-            near = Expertise(lists, len(theta), VIRTUAL, told)
-            theta[near.known] = near.solve(near.far(self.orders.distances()))[near.known]
+        self.orders.begin(np.where(trusted, -theta[lists.annotator], 0.0))
+        near = Expertise(lists, len(theta), VIRTUAL, np.isin(task, task[trusted]))
+        others = near.known & ~first
+        theta[others] = near.solve(near.far(self.orders.distances()))[others]
         return np.clip(theta, self.solver.low, self.solver.high)
 
     def _theta(self, distance: Floats) -> Floats:

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.formats import read_gold
 from crowdrank.learning.expertise import Expertise
@@ -41,6 +42,7 @@ from crowdrank.study import Floats, Gold, Ids
 
 SURE = float("inf")
 A_LITTLE, MUCH = -0.3, -1.0  # θ to begin with
+TELLING = 0.1  # size of θ from which on lists say something about the others
 
 
 class SideError(InputError):
@@ -101,7 +103,7 @@ class Solver:
     def __init__(self, side: Side, annotators: Ids, expertise: Expertise) -> None:
         self.expertise = expertise
         names = [str(name) for name in annotators]
-        ranges = [(_code(each.annotator, names), each) for each in side.ranges]
+        ranges = self.ranges = [(_code(each.annotator, names), each) for each in side.ranges]
         self.orders = [order for each in side.orders for order in _pairs_of(each, names)]
         about = {code for code, _ in ranges} | {code for better, worse, _ in self.orders for code in (better, worse)}
         self.who = np.array(sorted(about), np.int64)
@@ -114,14 +116,18 @@ class Solver:
                     raise SideError(f"what is said of θ of {each.annotator!r} contradicts itself")
         self.scale = 1.0 + np.bincount(expertise.annotator, minlength=expertise.n).max(initial=0)
 
-    def start(self) -> Floats:
-        """θ to begin with: as if everybody were a little right, but for whom side information is about."""
+    def start(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """θ to begin with, and whom to begin with: as if everybody were a little right, but for those of whom more is known."""
         theta = np.full(self.expertise.n, A_LITTLE)
         for better, _, _ in self.orders:
             theta[better] = MUCH
-        for code, each in self.soft:
-            theta[code] = np.clip(theta[code], each.low, each.high)
-        return np.asarray(np.clip(theta, self.low, self.high))
+        for code, each in self.ranges:
+            middle = (each.low + each.high) / 2 if max(-each.low, each.high) < CLEAREST else theta[code]
+            theta[code] = np.clip(middle, each.low, each.high)
+        first = np.zeros(self.expertise.n, dtype=bool)
+        first[[code for code, _ in self.ranges] + [better for better, _, _ in self.orders]] = True
+        theta = np.clip(theta, self.low, self.high)
+        return theta, first & (np.abs(theta) >= TELLING)
 
     def solve(self, far: Floats, start: Floats | None = None) -> Floats:
         """Of the greatest likelihood, within all that is known; it is looked for around `start` first."""
