@@ -11,13 +11,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
 import polars as pl
 
 import crowdrank as cr
 
-Cell = dict[str, object]  # row, column, value; one for every draw
+Cell = dict[str, object]  # row, column, value; one for every draw; and the table, where one run fills several
 
 
 def data(name: str) -> Path:
@@ -33,31 +34,46 @@ def publish(here: Path, tables: Mapping[int, Callable[[], Iterator[Cell]]], desc
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--table", type=int, choices=tables, action="append", help="which table; all of them by default")
     wanted = parser.parse_args().table or list(tables)
+    for work in dict.fromkeys(tables[number] for number in wanted):
+        numbers = [number for number in tables if tables[number] is work]
+        cells: list[Cell] = []
+        for row, found in groupby(work(), key=lambda cell: cell["row"]):
+            cells += ({"table": numbers[0]} | cell for cell in found)
+            keep(here, summary(cells))
+            print(f"table {', '.join(map(str, numbers))}: {row}", file=sys.stderr, flush=True)
+        keep(here, summary(cells), whole=True)
+        for number in numbers:
+            show(here, number)
+
+
+def keep(here: Path, ours: pl.DataFrame, *, whole: bool = False) -> None:
+    """What is done of some tables into result.csv, in place of the same rows, or, of whole tables, of all: a run that is stopped has lost one row."""
+    results = here / "result.csv"
+    if results.exists():
+        before = pl.read_csv(results, schema_overrides={"deviation": pl.Float64})
+        rest = before.join(ours, on=["table"] if whole else ["table", "row"], how="anti", maintain_order="left")
+        ours = pl.concat([rest, ours])
+    cr.write(ours.sort("table", maintain_order=True), results)
+
+
+def show(here: Path, number: int) -> None:
+    """A table of result.csv, in the README and on the screen."""
     paper = pl.read_csv(
         here / "expected.csv", schema_overrides={"table": pl.Int64, "value": pl.Float64}
     )  # a paper of curves has none
-    results, readme = here / "result.csv", (here / "README.md").read_text()
-    kept = pl.read_csv(results, schema_overrides={"deviation": pl.Float64}) if results.exists() else None
-    for number in wanted:
-        ours = summary(number, tables[number]())
-        table = side_by_side(ours, paper)
-        print(f"Table {number}, ours (paper's)\n\n{table}\n")
-        readme = re.sub(rf"(<!-- table {number} -->\n).*?(<!-- end -->)", rf"\g<1>{table}\n\g<2>", readme, flags=re.DOTALL)
-        kept = (
-            ours if kept is None else pl.concat([kept.filter(pl.col("table") != number), ours]).sort("table", maintain_order=True)
-        )
-        cr.write(kept, results)  # table by table: a long run that is stopped has lost nothing
-        (here / "README.md").write_text(readme)
+    ours = pl.read_csv(here / "result.csv", schema_overrides={"deviation": pl.Float64}).filter(pl.col("table") == number)
+    table = side_by_side(ours, paper)
+    print(f"Table {number}, ours (paper's)\n\n{table}\n", flush=True)
+    readme = (here / "README.md").read_text()
+    marked = rf"(<!-- table {number} -->\n).*?(<!-- end -->)"
+    (here / "README.md").write_text(re.sub(marked, rf"\g<1>{table}\n\g<2>", readme, flags=re.DOTALL))
 
 
-def summary(number: int, cells: Iterator[Cell]) -> pl.DataFrame:
-    """The mean of every cell of a table, and its standard deviation from draw to draw."""
-    by_cell = (
-        pl.DataFrame(list(cells))
-        .group_by("row", "column", maintain_order=True)
-        .agg(value=pl.col("value").mean().round(4), deviation=pl.col("value").std().round(4), draws=pl.len().cast(pl.Int64))
-    )
-    return by_cell.select(pl.lit(number, pl.Int64).alias("table"), pl.all())
+def summary(cells: list[Cell]) -> pl.DataFrame:
+    """The mean of every cell, and its standard deviation from draw to draw."""
+    by_cell = pl.DataFrame(cells).group_by("table", "row", "column", maintain_order=True)
+    spread = {"value": pl.col("value").mean().round(4), "deviation": pl.col("value").std().round(4)}
+    return by_cell.agg(**spread, draws=pl.len().cast(pl.Int64)).with_columns(pl.col("table").cast(pl.Int64))
 
 
 def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:

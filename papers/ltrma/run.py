@@ -1,15 +1,16 @@
 """The figures of the LTRMA paper as tables: `python papers/ltrma/run.py --table 9`.
 
 Tables 9 to 12 are synthetic data, 13 to 15 OHSUMED with simulated annotators, 22 and 23 MQ2008 with weak rankers as annotators, each
-numbered as the paper's figure. Tables 101 and 102 are crowds that are harder than the paper's, with paired tests.
+numbered as the paper's figure; those of one run are made together. Tables 101 to 103 are crowds that are harder than the paper's, with paired tests.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from publish import Cell, data, publish
 
 HERE = Path(__file__).parent
-CORPORA = 10  # of harder crowds, for the paired tests
-FIGURE_CORPORA = 5
+CORPORA = 10
 ANNOTATORS = (5, 10, 15)
 CONFIDENCE = 20.0  # of side information, the paper's η
 KNOWN_TASKS = 4  # the truth is known of one task in so many
@@ -95,45 +95,43 @@ def points(seed: int, tasks: int, items: int = 15) -> tuple[cr.Features, cr.Gold
     return cr.features({**names, "x1": x[:, 0], "x2": x[:, 1]}), cr.gold({**names, "grade": grade})
 
 
-def synthetic(seed: int, annotators: int, *, hard: bool = False, **crowd: int) -> Corpus:
-    """100 lists to learn from and 500 to test on. The first annotator has θ = −2.5, the others are drawn, as in the paper; or all from [−0.5, 0.1]."""
+def synthetic(seed: int, annotators: int, *, hard: bool = False, highest: float = 0.1, **crowd: int) -> Corpus:
+    """100 lists to learn from and 500 to test on. The first annotator has θ = −2.5, the others are drawn, as in the paper; or θ of all
+    is from −0.5 to `highest`.
+    """
     features, truth = points(seed, 100)
     test, gold = points(1000 + seed, 500)
-    theta = thetas(seed, annotators, hard=hard)
+    theta = thetas(seed, annotators, hard=hard, highest=highest)
     study = cr.simulate.rankings(annotators=annotators, theta=theta, gold=truth, swaps=not hard, seed=seed, **crowd)
     return Corpus(features, study.gold, study.judgments, test, gold, theta)
 
 
-def thetas(seed: int, annotators: int, *, hard: bool) -> Floats:
+def thetas(seed: int, annotators: int, *, hard: bool, highest: float = 0.1) -> Floats:
     """True expertise."""
     rng = np.random.default_rng(seed)
-    return rng.uniform(-0.5, 0.1, annotators) if hard else np.r_[-2.5, rng.uniform(-2.5, -0.5, annotators - 1)]
+    return rng.uniform(-0.5, highest, annotators) if hard else np.r_[-2.5, rng.uniform(-2.5, -0.5, annotators - 1)]
 
 
-@cache
-def synthetic_results() -> list[Cell]:
-    """All methods on all corpora, by number of annotators."""
-    cells = []
-    for annotators in ANNOTATORS:
-        for seed in range(FIGURE_CORPORA):
-            corpus = synthetic(seed, annotators)
-            for name in NAMES:
-                ranker = learned(name, corpus)
-                found = measured(ranker, corpus, ["ndcg@3", "ndcg@5"])
-                if name not in (TRUTH, AVERAGE):
-                    found["annotators"] = order_of_annotators(ranker, corpus.theta, "ndcg@5")
-                cells += [{"row": f"G = {annotators}", "column": name, "measure": key, "value": found[key]} for key in found]
-    return cells
+def tables_of(corpora: Iterable[tuple[str, Corpus]], tables: Mapping[str, int], order: str, **settings: object) -> Iterator[Cell]:
+    """All methods on corpora, each with the row it belongs to: a table for each measure, and one for the `order` of the annotators."""
+    for row, corpus in corpora:
+        for name in NAMES:
+            ranker = learned(name, corpus, **settings)
+            found = measured(ranker, corpus, [measure for measure in tables if measure != "annotators"])
+            if name not in (TRUTH, AVERAGE):
+                found["annotators"] = order_of_annotators(ranker, corpus.theta, order)
+            yield from ({"table": tables[key], "row": row, "column": name, "value": value} for key, value in found.items())
 
 
-def of_measure(cells: list[Cell], measure: str) -> Iterator[Cell]:
-    """One of several tables that come from the same runs."""
-    return ({key: cell[key] for key in ("row", "column", "value")} for cell in cells if cell["measure"] == measure)
+def synthetic_tables() -> Iterator[Cell]:
+    """Figures 9, 10 and 11."""
+    corpora = ((f"G = {annotators}", synthetic(seed, annotators)) for annotators in ANNOTATORS for seed in range(CORPORA))
+    return tables_of(corpora, {"ndcg@3": 9, "ndcg@5": 10, "annotators": 11}, "ndcg@5")
 
 
 def convergence() -> Iterator[Cell]:
     """Figure 12: the Kendall distance of the estimated orders from the true ones, after so many steps; crowds of 10 of the harder sort."""
-    for seed in range(FIGURE_CORPORA):
+    for seed in range(CORPORA):
         corpus = synthetic(seed, 10, hard=True)
         for name in ("ltrma-s1", "ltrma-mle"):
             words = corpus.truth.vocabulary
@@ -169,20 +167,10 @@ def ohsumed(fold: int, annotators: int, *, hard: bool = False, seed: int = 0, **
     return Corpus(known, study.gold, study.judgments, unseen, cr.gold(test.select("task", "item", "grade")), theta)
 
 
-@cache
-def ohsumed_results() -> list[Cell]:
-    """All methods, by number of annotators; the penalty on weights is the same for all."""
-    cells = []
-    for annotators in ANNOTATORS:
-        for fold in range(5):
-            corpus = ohsumed(fold, annotators, seed=fold)
-            for name in NAMES:
-                ranker = learned(name, corpus, prior=OHSUMED_PRIOR)
-                found = measured(ranker, corpus, ["ndcg@3", "ndcg@5"])
-                if name not in (TRUTH, AVERAGE):
-                    found["annotators"] = order_of_annotators(ranker, corpus.theta, "ndcg@3")
-                cells += [{"row": f"G = {annotators}", "column": name, "measure": key, "value": found[key]} for key in found]
-    return cells
+def ohsumed_tables() -> Iterator[Cell]:
+    """Figures 13, 14 and 15."""
+    corpora = ((f"G = {annotators}", ohsumed(fold, annotators, seed=fold)) for annotators in ANNOTATORS for fold in range(5))
+    return tables_of(corpora, {"ndcg@3": 13, "ndcg@5": 14, "annotators": 15}, "ndcg@3", prior=OHSUMED_PRIOR)
 
 
 OHSUMED_PRIOR = 100.0
@@ -196,43 +184,52 @@ def hard_synthetic() -> Iterator[Cell]:
     """NDCG@5 by crowd; the last rows are what ltrma-mle gains over ltrma-d and averaging, with p of a paired t test."""
     crowds = {"5 annotators": (5, {}), "10 annotators": (10, {}), "5 annotators, 5 items each": (5, {"length": 5})}
     for row, (annotators, more) in crowds.items():
-        yield from compared(row, [synthetic(seed, annotators, hard=True, **more) for seed in range(CORPORA)])
+        yield from compared(row, (synthetic(seed, annotators, hard=True, **more) for seed in range(CORPORA)))
 
 
 def hard_ohsumed() -> Iterator[Cell]:
-    """The same on OHSUMED: annotators who rank five documents of each query, which has 152 on average."""
-    crowds = {"5 annotators, 5 documents each": 5, "10 annotators, 5 documents each": 10}
-    for row, annotators in crowds.items():
-        corpora = [ohsumed(seed % 5, annotators, hard=True, seed=seed, length=5) for seed in range(CORPORA)]
+    """The same on OHSUMED: annotators who rank some documents of each query, or all, which are 152 on average."""
+    for length in (5, 10, 20, None):
+        row = "all documents" if length is None else f"{length} documents each"
+        some = {} if length is None else {"length": length}
+        corpora = (ohsumed(seed % 5, 5, hard=True, seed=seed, **some) for seed in range(CORPORA))
         yield from compared(row, corpora, prior=OHSUMED_PRIOR)
 
 
 def helped() -> Iterator[Cell]:
-    """What side information is worth where the crowd says little: five annotators of the harder sort, five items in each list."""
-    for seed in range(CORPORA):
-        corpus = synthetic(seed, 5, hard=True, length=5)
-        for name in ("ltrma-s1", "ltrma-s2", "ltrma-s3", "ltrma-mle"):
-            ranker = learned(name, corpus)
-            yield {"row": "ndcg@5", "column": name, "value": measured(ranker, corpus, ["ndcg@5"])["ndcg@5"]}
-            wrong = float(np.abs(ranker.annotator_columns["theta"] - corpus.theta).mean())
-            yield {
-                "row": "ndcg@3 of the annotators",
-                "column": name,
-                "value": order_of_annotators(ranker, corpus.theta, "ndcg@3"),
-            }
-            yield {"row": "error of θ", "column": name, "value": wrong}
+    """What side information is worth where the crowd says little: five annotators, five items in each list; p is that of a paired t test."""
+    names = ("ltrma-s1", "ltrma-s2", "ltrma-s3", "ltrma-mle")
+    for crowd, highest in {"some turn orders around": 0.1, "half turn orders around": 0.5}.items():
+        found: dict[str, dict[str, list[float]]] = {}
+        for seed in range(SIDE_CORPORA):
+            corpus = synthetic(seed, 5, hard=True, highest=highest, length=5)
+            for name in names:
+                ranker = learned(name, corpus)
+                wrong = float(np.abs(ranker.annotator_columns["theta"] - corpus.theta).mean())
+                for measure, value in (("ndcg@5", measured(ranker, corpus, ["ndcg@5"])["ndcg@5"]), ("error of θ", wrong)):
+                    found.setdefault(measure, {}).setdefault(name, []).append(value)
+        for measure, by_name in found.items():
+            row = f"{crowd}: {measure}"
+            yield from ({"row": row, "column": name, "value": value} for name in names for value in by_name[name])
+            yield from (p_value(row, by_name, one, other) for one, other in pairwise(names))
 
 
-def compared(row: str, corpora: list[Corpus], **settings: object) -> Iterator[Cell]:
+SIDE_CORPORA = 20
+
+
+def compared(row: str, corpora: Iterable[Corpus], **settings: object) -> Iterator[Cell]:
     """Every method on every corpus, and paired tests."""
     values: dict[str, list[float]] = {}
     for corpus in corpora:
         for name in HARD:
             values.setdefault(name, []).append(measured(learned(name, corpus, **settings), corpus, ["ndcg@5"])["ndcg@5"])
             yield {"row": row, "column": name, "value": values[name][-1]}
-    for other in ("ltrma-d", AVERAGE):
-        chance = float(ttest_rel(values["ltrma-mle"], values[other]).pvalue)
-        yield {"row": row, "column": f"p, ltrma-mle against {other}", "value": chance}
+    yield from (p_value(row, values, "ltrma-mle", other) for other in ("ltrma-d", AVERAGE))
+
+
+def p_value(row: str, values: Mapping[str, list[float]], one: str, other: str) -> Cell:
+    """Of a paired t test over the corpora."""
+    return {"row": row, "column": f"p, {one} against {other}", "value": float(ttest_rel(values[one], values[other]).pvalue)}
 
 
 # MQ2008: eight rankers of few features each are the annotators; only the first ten places count.
@@ -253,7 +250,6 @@ TOP = 10
 LEAST_DOCUMENTS = 20
 
 
-@cache
 def mq2008(fold: int) -> Corpus:
     """Weak rankers learn from every other document of a query, and list the ten best of those left, from which all methods learn."""
     features, gold = letor("letor_mq2008")
@@ -283,35 +279,26 @@ def mq2008(fold: int) -> Corpus:
     return Corpus(known, cr.gold(even), crowd, unseen, cr.gold(test.select("task", "item", "grade")), -np.array(worth))
 
 
-@cache
-def mq2008_results() -> list[Cell]:
-    """All methods but ltrma-s2, for which there is no range."""
-    cells = []
-    for fold in range(5):
-        corpus = mq2008(fold)
+def mq2008_tables() -> Iterator[Cell]:
+    """Figures 22 and 23: all methods but ltrma-s2, for which there is no range."""
+    for corpus in map(mq2008, range(5)):
         for name in (name for name in NAMES if name != "ltrma-s2"):
             ranker = learned(name, corpus, prior=MQ2008_PRIOR, top=TOP)
             found = measured(ranker, corpus, [f"ndcg@{k}" for k in (1, 3, 5, 10)])
-            cells += [{"row": key, "column": name, "measure": "ndcg", "value": found[key]} for key in found]
+            yield from ({"table": 22, "row": key, "column": name, "value": value} for key, value in found.items())
             if name not in (TRUTH, AVERAGE):
-                for k in (1, 3, 5):
-                    value = order_of_annotators(ranker, corpus.theta, f"ndcg@{k}")
-                    cells.append({"row": f"ndcg@{k}", "column": name, "measure": "annotators", "value": value})
-    return cells
+                for key in ("ndcg@1", "ndcg@3", "ndcg@5"):
+                    value = order_of_annotators(ranker, corpus.theta, key)
+                    yield {"table": 23, "row": key, "column": name, "value": value}
 
 
 MQ2008_PRIOR = 100.0
 
 TABLES = {
-    9: lambda: of_measure(synthetic_results(), "ndcg@3"),
-    10: lambda: of_measure(synthetic_results(), "ndcg@5"),
-    11: lambda: of_measure(synthetic_results(), "annotators"),
+    **dict.fromkeys((9, 10, 11), synthetic_tables),
     12: convergence,
-    13: lambda: of_measure(ohsumed_results(), "ndcg@3"),
-    14: lambda: of_measure(ohsumed_results(), "ndcg@5"),
-    15: lambda: of_measure(ohsumed_results(), "annotators"),
-    22: lambda: of_measure(mq2008_results(), "ndcg"),
-    23: lambda: of_measure(mq2008_results(), "annotators"),
+    **dict.fromkeys((13, 14, 15), ohsumed_tables),
+    **dict.fromkeys((22, 23), mq2008_tables),
     101: hard_synthetic,
     102: hard_ohsumed,
     103: helped,

@@ -46,8 +46,8 @@ class LTRMAMLE:
     model: ClassVar[type[Model]] = Linear
 
     top: int | None = None  # learn only so many of the first places of each task: for long lists
-    samples: int = 20  # true orders of each task that the weights are fitted to, in every step
-    sweeps: int = 5  # of the chain between two samples
+    samples: int = 10  # true orders of each task that the weights are fitted to, in every step
+    sweeps: int = 10  # of the chain between two samples
     prior: float = 1.0  # weight of the penalty on squared weights
     max_iter: int = 200
     tol: float = 0.005  # the change of the chance to put neighbours right at which the fit has converged
