@@ -38,7 +38,7 @@ def test_joint_learning_finds_ranker_and_annotators(crowd):
     apart = cr.learn("ltrma-d", features, study.judgments)
     best = tau(cr.learn("listmle", features, gold), test, truth)
     assert tau(joint, test, truth) > best - 0.03
-    assert tau(joint, test, truth) > tau(apart, test, truth) - 0.005
+    assert tau(joint, test, truth) > tau(apart, test, truth) - 0.01
     assert spearmanr(joint.annotators["theta"], study.annotators["theta"]).statistic > 0.9
     assert joint.fit.converged
 

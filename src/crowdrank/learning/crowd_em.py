@@ -36,7 +36,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import SettingError, check, check_fit
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
 
-SHORTEST, LONG = 5, 10  # thirds of the steps that may agree, and whose scatter can be told from a drift
+SHORTEST, LONG = 5, 20  # thirds of the steps that may agree, and whose scatter can be told from a drift
 MOMENTUM, FURTHEST = 0.8, 0.5  # share of the last change that a step begins ahead, and the most for θ
 SCATTER = 2.0  # standard errors
 NEWTON_STEPS, NEWTON_TOL = 2, 1e-4  # of the weights in each M-step
@@ -233,7 +233,7 @@ def _settled(history: Floats, n: int, tol: float) -> bool:
     apart = np.abs(after.mean(axis=0) - before.mean(axis=0))
     scatter = SCATTER * np.sqrt((before.var(axis=0) + after.var(axis=0)) / third) * (third >= LONG)
     right = bool((apart[:n] <= np.maximum(tol, scatter[:n])).all())
-    return right and _norm(apart[n:]) <= max(10 * tol * _norm(after.mean(axis=0)[n:]), _norm(scatter[n:]))
+    return right and _norm(apart[n:]) <= max(4 * tol * _norm(after.mean(axis=0)[n:]), _norm(scatter[n:]))
 
 
 def _norm(x: Floats) -> float:

@@ -42,7 +42,7 @@ from crowdrank.study import Floats, Gold, Ids
 
 SURE = float("inf")
 A_LITTLE, MUCH = -0.3, -1.0  # θ to begin with
-TELLING = 0.1  # size of θ from which on lists say something about the others
+TELLING = 0.1  # the middle of a range of θ from which on it says whether lists are right or turned around
 
 
 class SideError(InputError):
@@ -118,16 +118,15 @@ class Solver:
 
     def start(self) -> tuple[Floats, NDArray[np.bool_]]:
         """θ to begin with, and whom to begin with: as if everybody were a little right, but for those of whom more is known."""
-        theta = np.full(self.expertise.n, A_LITTLE)
+        theta, first = np.full(self.expertise.n, A_LITTLE), np.zeros(self.expertise.n, dtype=bool)
         for better, _, _ in self.orders:
-            theta[better] = MUCH
+            theta[better], first[better] = MUCH, True
         for code, each in self.ranges:
-            middle = (each.low + each.high) / 2 if max(-each.low, each.high) < CLEAREST else theta[code]
-            theta[code] = np.clip(middle, each.low, each.high)
-        first = np.zeros(self.expertise.n, dtype=bool)
-        first[[code for code, _ in self.ranges] + [better for better, _, _ in self.orders]] = True
-        theta = np.clip(theta, self.low, self.high)
-        return theta, first & (np.abs(theta) >= TELLING)
+            low, high = np.clip([each.low, each.high], MUCH, -MUCH)
+            if abs(low + high) >= 2 * TELLING:
+                theta[code], first[code] = (low if low + high < 0 else high), True
+            theta[code] = np.clip(theta[code], each.low, each.high)
+        return np.clip(theta, self.low, self.high), first
 
     def solve(self, far: Floats, start: Floats | None = None) -> Floats:
         """Of the greatest likelihood, within all that is known; it is looked for around `start` first."""
