@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -95,6 +97,31 @@ def test_side_information_helps_where_the_crowd_is_weak():
     for name, side in helped.items():
         ranker = cr.learn(name, features, study.judgments, side=side)
         assert tau(ranker, test, truth) > 0.8, name
+
+
+def test_sparse_lists_are_followed_to_the_end():
+    """Five of fifteen items in each list: steps are short, and must not be taken for none. True side information leads to the same place."""
+    theta = np.array([-0.45, -0.35, -0.15, 0.0, 0.05])
+    features, _, study = made(items=15, tasks=80, annotators=5, theta=theta, length=5)
+    best = str(study.judgments.vocabulary.annotators[0])
+    stopped = cr.learn("ltrma-mle", features, study.judgments)
+    longer = cr.learn("ltrma-mle", features, study.judgments, samples=50, seed=1)
+    helped = cr.learn("ltrma-s3", features, study.judgments, side=cr.Side(orders=(cr.Better(best),)))
+    assert stopped.fit.converged
+    for ranker in (stopped, helped):
+        np.testing.assert_allclose(ranker.annotators["theta"], longer.annotators["theta"], atol=0.06)
+        np.testing.assert_allclose(ranker.model.weight, longer.model.weight, atol=0.25 * np.abs(longer.model.weight).max())
+
+
+@pytest.mark.parametrize("known", [{"ranges": (cr.Range("a1", -0.9, 0.1, 20.0),)}, {"orders": (cr.Better("a1", None, 20.0),)}])
+def test_one_good_annotator_is_believed_against_the_others_if_known(known):
+    features, _, study = made(tasks=60, annotators=5, theta=np.array([-0.4, 0.4, 0.3, 0.2, 0.1]), length=6)
+    names = [str(name) for name in study.judgments.vocabulary.annotators]
+    kind, (one,) = next(iter(known.items()))
+    side = cr.Side(**{kind: (replace(one, annotator=names[0]),)})
+    helped, alone = (cr.learn("ltrma-mle", features, study.judgments, side=each) for each in (side, None))
+    np.testing.assert_allclose(helped.annotators["theta"], study.annotators["theta"], atol=0.25)
+    assert np.corrcoef(alone.annotators["theta"], study.annotators["theta"])[0, 1] < 0
 
 
 def test_tasks_with_truth_need_no_crowd():

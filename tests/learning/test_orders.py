@@ -111,3 +111,14 @@ def test_steps_cost_the_same_whatever_the_annotators():
         chain = Orders(crowd, judgments.vocabulary, 2, below=False)
         drawn.append(chain.sample(np.zeros(5), np.full(len(crowd), theta), 200, 1)[0])
     assert (drawn[0] == drawn[1]).mean() > 0.99
+
+
+def test_chains_forget_where_they_began():
+    """Nobody knows anything about forty items (θ = 0): twenty sweeps later the first of them is anywhere."""
+    judgments = study([[tuple(chr(ord("A") + n) for n in range(40))]])
+    crowd = crowd_lists(as_lists(judgments), judgments.vocabulary, None)
+    chain = Orders(crowd, judgments.vocabulary, 3, below=False)
+    samples, _ = chain.sample(np.zeros(40), np.zeros(len(crowd)), 400, 20)
+    place = np.argmax(samples == 0, axis=1)
+    assert place.mean() == pytest.approx(19.5, abs=2.0)
+    assert np.corrcoef(place[1:], place[:-1])[0, 1] < 0.3

@@ -50,14 +50,43 @@ class Expertise:
         return sum_by(self.annotator, distance[self.used], self.n)
 
     def solve(self, far: Floats, start: Floats | None = None) -> Floats:
-        """θ of each annotator, by itself; it is looked for around `start` first."""
+        """θ of each annotator, by itself: where the expected distance, which rises with θ, is what was found; looked for around `start`."""
         near = np.zeros(self.n) if start is None else start
-        return np.asarray(_solve(self.shapes, far, self.prior, near, *self.room))
+        (low, below), (high, above) = (self._bound(near, step, far) for step in (-FIRST_STEP, FIRST_STEP))
+        theta, last = np.where(below >= 0, low, high), np.zeros(self.n)
+        who = np.flatnonzero((below < 0) & (above > 0))
+        for _ in range(MOST_STEPS):
+            who = who[high[who] - low[who] >= PRECISION]
+            if not len(who):
+                break
+            theta[who] = ((low * above - high * below)[who]) / (above - below)[who]
+            value = self._excess(who, theta[who], far)
+            # Along the secant; an end that stays twice counts half, so that both ends move (Illinois).
+            more, less = who[value > 0], who[value <= 0]
+            high[more], above[more], below[more] = theta[more], value[value > 0], below[more] / np.where(last[more] > 0, 2, 1)
+            low[less], below[less], above[less] = theta[less], value[value <= 0], above[less] / np.where(last[less] < 0, 2, 1)
+            last[who] = value
+            who = who[np.abs(value) >= PRECISION * (far[who] + self.prior)]
+        return theta
+
+    def _bound(self, start: Floats, step: float, far: Floats) -> tuple[Floats, Floats]:
+        """A θ on this side of what is looked for, in steps that double; and how far its expected distance is from what was found."""
+        theta, value, who = start.copy(), np.zeros(self.n), np.arange(self.n)
+        while len(who):
+            theta[who] = np.clip(theta[who] + step, -CLEAREST, CLEAREST)
+            value[who] = self._excess(who, theta[who], far)
+            who = who[(value[who] * step < 0) & (np.abs(theta[who]) < CLEAREST)]
+            step *= 2
+        return theta, value
+
+    def _excess(self, who: Whole, theta: Floats, far: Floats) -> Floats:
+        return -self.terms(who, theta, far)[1]
 
     def terms(self, who: Whole, theta: Floats, far: Floats) -> tuple[float, Floats]:
         """The log-likelihood of some annotators' θ, and its derivatives."""
-        value, slope = _terms(self.shapes, who, theta, far, self.prior, *self.room)
-        return value, slope
+        log, mean, wanted = np.empty(len(who)), np.empty(len(who)), far[who] + self.prior
+        _likelihood(self.shapes, who, theta, self.prior, *self.room, log, mean)
+        return float((theta * wanted - log).sum()), wanted - mean
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -66,63 +95,14 @@ class Expertise:
 
 
 @nb.njit(cache=True, nogil=True)
-def _likelihood(shapes, k, theta, prior, totals, room):
-    """The logarithm of the normaliser of all lists of an annotator, and their expected distance; with the virtual pairs."""
+def _likelihood(shapes, who, theta, prior, totals, room, log, mean):
+    """The logarithm of the normaliser of all lists of annotators, and their expected distance; with the virtual pairs."""
     of_annotator, places, count, shape_starts, group = shapes
-    fill_totals(-theta, totals[0], totals[1])
-    log, mean = 2 * prior * totals[0, 2], 2 * prior * totals[1, 2]
-    for shape in range(of_annotator[k], of_annotator[k + 1]):
-        one_log, one_mean = moments(places[shape], shape_starts[shape : shape + 2], group, -theta, totals[0], totals[1], room)
-        log += count[shape] * one_log
-        mean += count[shape] * one_mean
-    return log, mean
-
-
-@nb.njit(cache=True, nogil=True)
-def _solve(shapes, far, prior, start, totals, room):
-    """Where the expected distance, which rises with θ, is what was found: between two values around `start`, along the secant."""
-    result = np.empty(len(far))
-    for k in range(len(far)):
-        wanted = far[k] + prior
-        low, below = _bound(shapes, k, start[k], -FIRST_STEP, wanted, prior, totals, room)
-        high, above = _bound(shapes, k, start[k], FIRST_STEP, wanted, prior, totals, room)
-        middle, last = low if below >= 0 else high, 0.0
-        for _ in range(MOST_STEPS):
-            if below >= 0 or above <= 0 or high - low < PRECISION:
-                break
-            middle = (low * above - high * below) / (above - below)
-            value = _likelihood(shapes, k, middle, prior, totals, room)[1] - wanted
-            if abs(value) < PRECISION * wanted:
-                break
-            # An end that stays twice counts half, so that both ends move (Illinois).
-            if value > 0:
-                high, above = middle, value
-                below = below / 2 if last > 0 else below
-            else:
-                low, below = middle, value
-                above = above / 2 if last < 0 else above
-            last = value
-        result[k] = middle
-    return result
-
-
-@nb.njit(cache=True, nogil=True)
-def _bound(shapes, k, start, step, wanted, prior, totals, room):
-    """A θ on this side of what is looked for, in steps that double; and how far its expected distance is from what is wanted."""
-    theta = start
-    while True:
-        theta = min(max(theta + step, -CLEAREST), CLEAREST)
-        value = _likelihood(shapes, k, theta, prior, totals, room)[1] - wanted
-        if value * step >= 0 or abs(theta) == CLEAREST:
-            return theta, value
-        step *= 2
-
-
-@nb.njit(cache=True, nogil=True)
-def _terms(shapes, who, theta, far, prior, totals, room):
-    value, slope = 0.0, np.empty(len(who))
     for i in range(len(who)):
-        log, mean = _likelihood(shapes, who[i], theta[i], prior, totals, room)
-        value += theta[i] * (far[who[i]] + prior) - log
-        slope[i] = far[who[i]] + prior - mean
-    return value, slope
+        fill_totals(-theta[i], totals[0], totals[1])
+        log[i], mean[i] = 2 * prior * totals[0, 2], 2 * prior * totals[1, 2]
+        for shape in range(of_annotator[who[i]], of_annotator[who[i] + 1]):
+            starts = shape_starts[shape : shape + 2]
+            one_log, one_mean = moments(places[shape], starts, group, -theta[i], totals[0], totals[1], room)
+            log[i] += count[shape] * one_log
+            mean[i] += count[shape] * one_mean

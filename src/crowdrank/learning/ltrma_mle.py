@@ -49,7 +49,7 @@ class LTRMAMLE:
     samples: int = 10  # true orders of each task that the weights are fitted to, in every step
     sweeps: int = 10  # of the chain between two samples
     prior: float = 1.0  # weight of the penalty on squared weights
-    max_iter: int = 200
+    max_iter: int = 100
     tol: float = 0.005  # the change of the chance to put neighbours right at which the fit has converged
     seed: int = 0
 

@@ -80,7 +80,7 @@ def _run(cost, worth, rest, current, k, steps, state, before, inside, at, sample
     left[k] = _outside(worth, rest, current, k)
     for p in range(k - 1, -1, -1):
         left[p] = left[p + 1] + worth[current[p]]
-    long, took = 0, 0
+    tried = np.zeros(2)  # the longest moves, and those of them that were made
     for number in range(len(samples) if n > 1 else 0):
         for now in range(number * steps, (number + 1) * steps):
             drawn = _next(random)
@@ -98,11 +98,11 @@ def _run(cost, worth, rest, current, k, steps, state, before, inside, at, sample
                 down = drawn & DOWN > 0
                 moved = _moved(p, p + far, down, _unit(_next(random)), odds, worth, left, current, now, before, since)
                 if 2 * far > reach[0]:
-                    long += 1
-                    took += moved
+                    tried[0] += 1
+                    tried[1] += moved
         for p in range(k):
             samples[number, at + p] = current[p]
-    _adapt(reach, k, took, long)
+    _adapt(reach, k, tried)
     end = max(len(samples) * steps, 1)
     _note_end(current, k, end, before, since, inside, entered)
     return end
@@ -157,11 +157,11 @@ def _ways(reach):
 
 
 @nb.njit(cache=True, nogil=True)
-def _adapt(reach, k, took, long):
+def _adapt(reach, k, tried):
     """Between two runs, so that each is a chain whose moves do not depend on where it was."""
-    if took < TOO_FEW * long:
+    if tried[1] < TOO_FEW * tried[0]:
         reach[0] = max(reach[0] // 2, 1)
-    elif took > MANY * long:
+    elif tried[1] > MANY * tried[0]:
         reach[0] = max(min(2 * reach[0], k - 1), 1)
 
 
