@@ -1,3 +1,5 @@
+from itertools import combinations, permutations
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -32,6 +34,19 @@ def expected(theta, lists=20):
 def test_without_side_information_distances_are_as_expected(expertise):
     theta = solved(expertise)
     np.testing.assert_allclose([expected(each) for each in theta], FAR + 1, rtol=1e-6)
+
+
+def test_lists_with_ties_by_enumeration():
+    """Three groups of six items: all lists of this shape, as far as they are from the order."""
+    lists = {"annotator": ["ann"] * 6, "item": list("abcdef"), "rank": [1, 1, 2, 3, 3, 3]}
+    judgments = cr.judgments(lists)
+    likelihood = Expertise(crowd_lists(as_lists(judgments), judgments.vocabulary, None), 1, 0.0)
+    shapes = set(permutations((1, 1, 2, 3, 3, 3)))
+    far = np.array([sum(level[a] > level[b] for a, b in combinations(range(6), 2)) for level in shapes])
+    for theta in (-1.2, -1e-6, 0.4):
+        chance = np.exp(theta * far) / np.exp(theta * far).sum()
+        _, slope = likelihood.terms(np.array([0]), np.array([theta]), np.array([3.0]))
+        assert slope[0] == pytest.approx(3.0 - (chance * far).sum(), abs=1e-7)
 
 
 def test_what_is_known_is_kept_and_the_others_are_as_before(expertise):

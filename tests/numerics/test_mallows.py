@@ -3,7 +3,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from crowdrank.numerics.mallows import expected_distance, fill_totals, log_normaliser, moments, sample
+from crowdrank.numerics.mallows import expected_distance, log_normaliser, one_more, part_moments, sample, totals
 
 CLEAR = (-0.7, -1e-5, 0.0, 1e-5, 0.3, 2.5)
 
@@ -23,11 +23,16 @@ def test_full_lists_by_enumeration(n, clear):
     assert expected_distance(n, clear) == pytest.approx((far * weight).sum() / weight.sum(), rel=1e-6)
 
 
+@pytest.mark.parametrize("clear", [*CLEAR, 20.0, -20.0])
+def test_one_item_more_is_the_difference_of_totals(clear):
+    _, mean = totals(30, np.array([clear]))
+    np.testing.assert_allclose(np.diff(mean[0]), [one_more(length, clear) for length in range(1, 31)], atol=1e-9)
+
+
 def of_shape(places, groups, clear):
-    n = sum(groups)
-    log_total, mean_total = np.empty(n + 1), np.empty(n + 1)
-    fill_totals(clear, log_total, mean_total)
-    return moments(places, np.array([0, len(groups)]), np.array(groups), clear, log_total, mean_total, np.empty((4, places + 1)))
+    log_total, mean_total = (each[0] for each in totals(sum(groups), np.array([clear])))
+    room = np.empty((4, places + 1))
+    return part_moments(places, np.array([0, len(groups)]), np.array(groups), clear, log_total, mean_total, room)
 
 
 @pytest.mark.parametrize("clear", CLEAR)

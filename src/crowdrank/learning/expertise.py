@@ -7,12 +7,14 @@ wrong, keep it finite. The likelihood is concave in θ: whatever else is known o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.learning.crowd_lists import CrowdLists, Whole
-from crowdrank.numerics.mallows import CLEAREST, fill_totals, moments
+from crowdrank.numerics.mallows import CLEAREST, part_moments, totals
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
@@ -31,19 +33,16 @@ class Expertise:
             shape = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
             key = int(lists.annotator[number]), int(lists.list_places[number]), shape.tobytes()
             kinds[key] = kinds.get(key, 0) + 1
-        found = sorted(kinds)
-        shapes = [np.frombuffer(shape, np.int64) for _, _, shape in found]
-        who = np.array([annotator for annotator, _, _ in found], np.int64)
-        self.shapes = (
-            np.searchsorted(who, np.arange(n_annotators + 1)),  # of each annotator
-            np.array([places for _, places, _ in found], np.int64),
-            np.array([kinds[key] for key in found], np.float64),
-            np.r_[0, np.cumsum([len(shape) for shape in shapes])].astype(np.int64),
-            np.concatenate([np.zeros(0, np.int64), *shapes]),
-        )
-        longest = max((int(shape.sum()) for shape in shapes), default=2)
-        most_places = int(self.shapes[1].max(initial=0))
-        self.room = np.empty((2, longest + 1)), np.empty((4, most_places + 1))
+        whole = {key: count for key, count in kinds.items() if key[1] >= np.frombuffer(key[2], np.int64).sum()}
+        self.longest = max((int(np.frombuffer(shape, np.int64).sum()) for _, _, shape in kinds), default=2)
+        # Full orders, as lists with ties: every arrangement of all items, over those within the groups.
+        self.full = np.zeros((n_annotators, self.longest + 1))
+        for (who, _, shape), count in whole.items():
+            group = np.frombuffer(shape, np.int64)
+            self.full[who, group.sum()] += count
+            np.subtract.at(self.full[who], group, count)
+        self.full[:, 2] += 2 * prior
+        self.parts = _packed({key: count for key, count in kinds.items() if key not in whole}, n_annotators)
 
     def far(self, distance: Floats) -> Floats:
         """The distances of all lists of each annotator together."""
@@ -84,8 +83,10 @@ class Expertise:
 
     def terms(self, who: Whole, theta: Floats, far: Floats) -> tuple[float, Floats]:
         """The log-likelihood of some annotators' θ, and its derivatives."""
-        log, mean, wanted = np.empty(len(who)), np.empty(len(who)), far[who] + self.prior
-        _likelihood(self.shapes, who, theta, self.prior, *self.room, log, mean)
+        wanted, of_length = far[who] + self.prior, totals(self.longest, -theta)
+        log, mean = ((self.full[who] * each).sum(axis=1) for each in of_length)
+        if len(self.parts[1]):
+            _add_parts(self.parts, who, theta, *of_length, log, mean)
         return float((theta * wanted - log).sum()), wanted - mean
 
     @property
@@ -94,15 +95,31 @@ class Expertise:
         return np.bincount(self.annotator, minlength=self.n) > 0
 
 
+Shapes = tuple[Whole, Whole, Floats, Whole, Whole]
+
+
+def _packed(kinds: Mapping[tuple[int, int, bytes], int], n_annotators: int) -> Shapes:
+    """Kinds of lists in flat arrays: those of each annotator, their places, how many there are, and the groups of each."""
+    found = sorted(kinds)
+    shapes = [np.frombuffer(shape, np.int64) for _, _, shape in found]
+    who = np.array([annotator for annotator, _, _ in found], np.int64)
+    return (
+        np.searchsorted(who, np.arange(n_annotators + 1)),
+        np.array([places for _, places, _ in found], np.int64),
+        np.array([kinds[key] for key in found], np.float64),
+        np.r_[0, np.cumsum([len(shape) for shape in shapes])].astype(np.int64),
+        np.concatenate([np.zeros(0, np.int64), *shapes]),
+    )
+
+
 @nb.njit(cache=True, nogil=True)
-def _likelihood(shapes, who, theta, prior, totals, room, log, mean):
-    """The logarithm of the normaliser of all lists of annotators, and their expected distance; with the virtual pairs."""
+def _add_parts(shapes, who, theta, log_total, mean_total, log, mean):
+    """Add the logarithms of the normalisers of lists of which only the first places count, and their expected distances."""
     of_annotator, places, count, shape_starts, group = shapes
+    room = np.empty((4, places.max() + 1))
     for i in range(len(who)):
-        fill_totals(-theta[i], totals[0], totals[1])
-        log[i], mean[i] = 2 * prior * totals[0, 2], 2 * prior * totals[1, 2]
         for shape in range(of_annotator[who[i]], of_annotator[who[i] + 1]):
             starts = shape_starts[shape : shape + 2]
-            one_log, one_mean = moments(places[shape], starts, group, -theta[i], totals[0], totals[1], room)
+            one_log, one_mean = part_moments(places[shape], starts, group, -theta[i], log_total[i], mean_total[i], room)
             log[i] += count[shape] * one_log
             mean[i] += count[shape] * one_mean

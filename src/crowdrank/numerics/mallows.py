@@ -28,41 +28,13 @@ def one_more(length, clear):
 
 
 @nb.njit(cache=True, nogil=True)
-def log_ways(length, clear):
-    """Logarithm of Σ exp(−clear · v) over the ways v = 0 … length − 1 to put one more item into a list."""
-    if abs(length * clear) < 1e-3:
-        return math.log(length) - (length - 1) * clear / 2 + (length**2 - 1) * clear * clear / 24
-    return (1 - length) * clear / 2 + _log_sinh(length * clear / 2) - _log_sinh(clear / 2)
-
-
-@nb.njit(cache=True, nogil=True)
-def _log_sinh(x):
-    """Logarithm of |2 sinh x|, also where sinh overflows."""
-    return abs(x) + math.log(-math.expm1(-2 * abs(x)))
-
-
-@nb.njit(cache=True, nogil=True)
-def moments(places, starts, group, clear, log_total, mean_total, room):
+def part_moments(places, starts, group, clear, log_total, mean_total, room):
     """The logarithm of the normaliser, but for what does not depend on `clear`, and the expected distance, of lists of a shape.
 
     A shape is the sizes of the groups of ties of a list, the best first; its items are those of the order, of which `places` are told
-    apart. `log_total` and `mean_total` have room for one number more than any list has items, `room` for four rows of places + 1.
+    apart. `log_total` and `mean_total` are those of full lists (`totals`), `room` has four rows of places + 1. From the last group to
+    the first: how many of the items told apart it has, and what that costs with those in later groups.
     """
-    size = 0
-    for g in range(starts[0], starts[1]):
-        size += group[g]
-    if places >= size:  # every arrangement of a full order, over those within the groups
-        log, mean = log_total[size], mean_total[size]
-        for g in range(starts[0], starts[1]):
-            log -= log_total[group[g]]
-            mean -= mean_total[group[g]]
-        return log, mean
-    return _part_moments(places, starts, group, clear, log_total, mean_total, room)
-
-
-@nb.njit(cache=True, nogil=True)
-def _part_moments(places, starts, group, clear, log_total, mean_total, room):
-    """From the last group to the first: how many of the items told apart it has, and what that costs with those in later groups."""
     log, mean, new_log, new_mean = room[0], room[1], room[2], room[3]
     for s in range(places + 1):
         log[s], mean[s] = -np.inf, 0.0
@@ -91,23 +63,35 @@ def _part_moments(places, starts, group, clear, log_total, mean_total, room):
     return log[places], mean[places]
 
 
-@nb.njit(cache=True, nogil=True)
-def fill_totals(clear, log_total, mean_total):
-    """For every length, the logarithm of the normaliser of full lists, and their expected distance."""
-    log_total[0] = mean_total[0] = 0.0
-    for length in range(1, len(log_total)):
-        log_total[length] = log_total[length - 1] + log_ways(length, clear)
-        mean_total[length] = mean_total[length - 1] + one_more(length, clear)
+def totals(longest: int, clear: Floats) -> tuple[Floats, Floats]:
+    """The logarithm of the normaliser of full lists of 0 to `longest` items, and their expected distance; a row for each clarity.
+
+    One more item at the end of `length` − 1 others overtakes `more` of them, in one of e^`ways` ways.
+    """
+    length, clear = np.arange(1, longest + 1), np.asarray(clear, dtype=np.float64)[:, None]
+    near = np.abs(length * clear) < 1e-3  # the differences below would be rounding
+    safe = np.where(clear == 0, 1.0, clear)
+    far = np.where(near, 1.0, length * safe)
+    series = length - 1, length**2 - 1
+    more = np.where(near, series[0] / 2 - series[1] * clear / 12, 1 / np.expm1(safe) - length / np.expm1(far))
+    ways = (1 - length) * clear / 2 + _log_sinhs(far / 2) - _log_sinhs(safe / 2)
+    ways = np.where(near, np.log(length) - series[0] * clear / 2 + series[1] * clear * clear / 24, ways)
+    nothing = np.zeros((len(clear), 1))
+    return np.hstack([nothing, np.cumsum(ways, axis=1)]), np.hstack([nothing, np.cumsum(more, axis=1)])
+
+
+def _log_sinhs(x: Floats) -> Floats:
+    return np.asarray(np.abs(x) + np.log(-np.expm1(-2 * np.abs(x))))
 
 
 def expected_distance(length: int, clear: float) -> float:
     """The distance to expect between a full list of so many items and the order."""
-    return sum(float(one_more(size, clear)) for size in range(1, length + 1))
+    return float(totals(length, np.array([clear]))[1][0, -1])
 
 
 def log_normaliser(length: int, clear: float) -> float:
     """The logarithm of the sum over all lists of so many items."""
-    return sum(float(log_ways(size, clear)) for size in range(1, length + 1))
+    return float(totals(length, np.array([clear]))[0][0, -1])
 
 
 def sample(length: int, clear: Floats, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
