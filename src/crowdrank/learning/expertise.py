@@ -19,6 +19,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
 FIRST_STEP, MOST_STEPS, PRECISION = 0.25, 60, 1e-8
+Kind = tuple[int, int, bytes]  # of lists: whose, how many places count, and the sizes of its groups of ties
 
 
 class Expertise:
@@ -28,20 +29,19 @@ class Expertise:
         self.n, self.prior = n_annotators, prior
         self.used = np.arange(len(lists)) if only is None else np.flatnonzero(only)
         self.annotator = lists.annotator[self.used]
-        kinds: dict[tuple[int, int, bytes], int] = {}
+        kinds: dict[Kind, int] = {}
         for number in self.used:
-            shape = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
-            key = int(lists.annotator[number]), int(lists.list_places[number]), shape.tobytes()
+            groups = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
+            key = int(lists.annotator[number]), int(lists.list_places[number]), groups.tobytes()
             kinds[key] = kinds.get(key, 0) + 1
-        whole = {key: count for key, count in kinds.items() if key[1] >= np.frombuffer(key[2], np.int64).sum()}
-        self.longest = max((int(np.frombuffer(shape, np.int64).sum()) for _, _, shape in kinds), default=2)
-        # Full orders, as lists with ties: every arrangement of all items, over those within the groups.
+        self.longest = int(max((_groups(key).sum() for key in kinds), default=2))
+        # Lists told from a full order, with their ties: every arrangement of all items, over those within the groups.
         self.full = np.zeros((n_annotators, self.longest + 1))
-        for (who, _, shape), count in whole.items():
-            group = np.frombuffer(shape, np.int64)
-            self.full[who, group.sum()] += count
-            np.subtract.at(self.full[who], group, count)
-        self.full[:, 2] += 2 * prior
+        self.full[:, 2] = 2 * prior
+        whole = {key: count for key, count in kinds.items() if key[1] >= _groups(key).sum()}
+        for key, count in whole.items():
+            self.full[key[0], _groups(key).sum()] += count
+            np.subtract.at(self.full[key[0]], _groups(key), count)
         self.parts = _packed({key: count for key, count in kinds.items() if key not in whole}, n_annotators)
 
     def far(self, distance: Floats) -> Floats:
@@ -95,13 +95,14 @@ class Expertise:
         return np.bincount(self.annotator, minlength=self.n) > 0
 
 
-Shapes = tuple[Whole, Whole, Floats, Whole, Whole]
+def _groups(kind: Kind) -> Whole:
+    return np.frombuffer(kind[2], np.int64)
 
 
-def _packed(kinds: Mapping[tuple[int, int, bytes], int], n_annotators: int) -> Shapes:
+def _packed(kinds: Mapping[Kind, int], n_annotators: int) -> tuple[Whole, Whole, Floats, Whole, Whole]:
     """Kinds of lists in flat arrays: those of each annotator, their places, how many there are, and the groups of each."""
     found = sorted(kinds)
-    shapes = [np.frombuffer(shape, np.int64) for _, _, shape in found]
+    shapes = [_groups(kind) for kind in found]
     who = np.array([annotator for annotator, _, _ in found], np.int64)
     return (
         np.searchsorted(who, np.arange(n_annotators + 1)),

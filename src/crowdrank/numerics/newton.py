@@ -94,9 +94,7 @@ def dot(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def _newton_direction(
-    curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats, *, rough: bool
-) -> Floats:
+def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats, *, rough: bool) -> Floats:
     """Approximately -H⁻¹g by conjugate gradients, the closer the smaller the gradient; stops at negative curvature."""
     x = np.zeros_like(gradient)
     residual = -gradient
