@@ -36,9 +36,9 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import SettingError, check, check_fit
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
 
-SHORTEST, LONG = 5, 20  # thirds of the steps that may agree, and whose scatter can be told from a drift
+SHORTEST, LONG = 5, 15  # thirds of the steps that may agree, and whose scatter can be told from a drift
 MOMENTUM, FURTHEST = 0.8, 0.5  # share of the last change that a step begins ahead, and the most for θ
-SCATTER = 2.0  # standard errors
+SCATTER = 4.0  # standard errors of independent steps; these go with each other for about ten
 NEWTON_STEPS, NEWTON_TOL = 2, 1e-4  # of the weights in each M-step
 LAST_SAMPLES = 5  # times as many of the last E-step, for the orders and distances that are told
 VIRTUAL = 1.0  # pairs that every annotator puts right, and as many wrong: keeps θ finite
@@ -116,9 +116,9 @@ def estimate(settings: Settings, features: Features, judgments: Judgments, side:
             break
     theta, weight = np.split(np.mean(history[-_third(history) :], axis=0), [n])
     label, distance = chain.told(theta, weight)
-    evidence = sum_by(lists.annotator, lists.pairs, n + 1)[:n]
+    far, evidence = chain.expertise.far(distance)[:n], chain.expertise.pairs[:n]
     with np.errstate(invalid="ignore"):
-        columns = annotator_columns(judgments, 1 - chain.expertise.far(distance)[:n] / evidence, evidence)
+        columns = annotator_columns(judgments, np.clip(1 - far / evidence, 0.0, 1.0), evidence)
     theta = np.where(chain.expertise.known[:n], theta, np.nan)
     return Found(weight, theta, data, label, columns | {"theta": theta}, Fit(len(history), bool(converged)))
 

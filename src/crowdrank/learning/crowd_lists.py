@@ -37,13 +37,6 @@ class CrowdLists:
     def __len__(self) -> int:
         return len(self.annotator)
 
-    @property
-    def pairs(self) -> Floats:
-        """The pairs that each list puts in an order."""
-        size = np.add.reduceat(self.group, self.shape_starts[:-1])
-        tied = np.add.reduceat(self.group * (self.group - 1), self.shape_starts[:-1])
-        return np.asarray((size * (size - 1) - tied) / 2, dtype=np.float64)
-
 
 def crowd_lists(lists: Rankings, words: Vocabulary, top: int | None) -> CrowdLists:
     """Every list that puts something before something else; the others say nothing."""

@@ -90,6 +90,14 @@ class Expertise:
         return float((theta * wanted - log).sum()), wanted - mean
 
     @property
+    def pairs(self) -> Floats:
+        """How many pairs both the lists of each annotator and the orders tell apart; where only the first places count, as is expected."""
+        nothing = np.zeros(self.n)
+        return (
+            -2 * self.terms(np.arange(self.n), nothing, nothing)[1]
+        )  # a guess is wrong about half of them; the virtual ones cancel
+
+    @property
     def known(self) -> NDArray[np.bool_]:
         """Who has lists."""
         return np.bincount(self.annotator, minlength=self.n) > 0
