@@ -13,8 +13,9 @@ long lists as cheap as short ones. `annotators` has `theta` beside quality, the 
 What is known of annotators or tasks beforehand can be told as side information (`side.py`): θ or ranges of it, who is better than whom,
 the truth about some tasks. ltrma-s1, ltrma-s2 and ltrma-s3 are the same learner, and insist on some of it.
 
-Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016. Different here: swaps of neighbours at a constant cost
-instead of random transpositions, all samples instead of the likeliest in the M-step, and top-k distances as sums over pairs.
+Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016. Different here: moves over neighbours, at a
+cost that does not grow with the annotators, instead of random transpositions; all samples instead of the likeliest in the M-step; momentum
+from step to step; and top-k distances as sums over pairs.
 
 >>> import crowdrank as cr
 >>> features = cr.features({"item": list("wxyz"), "age": [4, 3, 1, 2]})
