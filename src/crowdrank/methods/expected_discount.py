@@ -81,7 +81,7 @@ def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
             continue
         for level in range(first, end):
             _copy(base, state)
-            singles = 0
+            singles = np.int64(0)  # a plain 0 would have its own version of _meet compiled
             for other in range(first, end):
                 difference = won[level] - won[other]
                 lead = slope[number] * difference + step[number] * ((difference > 0) - (difference < 0))
