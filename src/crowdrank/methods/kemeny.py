@@ -118,7 +118,7 @@ def line_up_tasks(rows, task_starts, takes_part, line, begins):
         first = task_starts[task]
         against, votes = preferences(rows, task, task_starts)
         order = _line_up(against, votes, takes_part, first)
-        begin = np.int64(0)
+        begin: Any = np.int64(0)
         for end in range(1, len(order) + 1):
             line[first + end - 1] = order[end - 1]
             if _beats_the_rest(order, begin, end, against):
@@ -348,7 +348,8 @@ def _move(order, place, to):
 @nb.njit(cache=True, nogil=True)
 def _score(order, against, votes, below, score):
     """How many items stand below each, `below` of them behind the part; neighbours that nothing tells apart are tied."""
-    group, n = np.int64(0), len(order)
+    group: Any = np.int64(0)
+    n = len(order)
     for after in range(1, n + 1):
         if after < n and _alike(order, group, after, against, votes):
             continue
