@@ -41,6 +41,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/ties.py
+	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/collect.py
 	$(BIN)/python benchmarks/learn.py

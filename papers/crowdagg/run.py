@@ -33,6 +33,9 @@ ROBUST = {
     "trec": ("mean", "borda", "dawid-skene", "gda"),
 }
 
+# Methods that fuse rankings without writing out their pairs.
+FUSION = ("borda", "condorcet", "cps", "mallows", "median-rank", "plackett-luce", "rrf")
+
 PAPER = "crowdagg(contest=task, quality_prior=(1.0, 1.0), against=all)"  # as the paper has it, but for eq. 6
 EQUAL = {"crowdagg": "crowdagg(quality=equal)", "crowdagg(measure=rbp)": "crowdagg(measure=rbp, quality=equal)"}
 CROWDAGG = {
@@ -54,10 +57,9 @@ def method(name: str, **settings: Any) -> Any:
     return cr.METHODS[name](**({"intervals": False} if "intervals" in has else {}), **settings)
 
 
-def all_methods(data: Data) -> dict[str, Any]:
+def all_methods(data: Data) -> list[str]:
     """Every method that takes what the study has."""
-    taking = [name for name, kind in cr.METHODS.items() if set(kind.takes) & set(data.judgments.kinds) and name != "crowdagg"]
-    return {**{name: method(name) for name in taking}, **CROWDAGG}
+    return [name for name, kind in cr.METHODS.items() if set(kind.takes) & set(data.judgments.kinds) and name != "crowdagg"]
 
 
 def measured(consensus: cr.Consensus, data: Data) -> cr.Evaluation:
@@ -70,7 +72,9 @@ def measured(consensus: cr.Consensus, data: Data) -> cr.Evaluation:
 def table_2(name: str) -> Iterator[Cell]:
     """All methods; a star where one is significantly worse than the best (Fisher's randomisation test, Holm's correction)."""
     data = STUDIES[name]()
-    found = cr.compare(data.judgments, data.gold, all_methods(data).values(), data.measures, **data.how)
+    names = FUSION if name == "letor" else all_methods(data)
+    methods = [*(method(each) for each in names), *CROWDAGG.values()]
+    found = cr.compare(data.judgments, data.gold, methods, data.measures, **data.how)
     worse = {(row["method"], row["measure"]) for row in found.tests.iter_rows(named=True) if row["significant"]}
     for label, evaluation in found.evaluations.items():
         for measure, value in evaluation.mean.items():
@@ -176,7 +180,7 @@ def readings(name: str) -> Iterator[Cell]:
 Part = Callable[[str], Iterator[Cell]]
 PARTS: dict[str, tuple[Part, tuple[str, ...]]] = {
     "readings": (readings, ("trec", "readability", "mirex", "preflib")),
-    "table-2": (table_2, ("trec", "mirex", "readability", "preflib", "wmt")),
+    "table-2": (table_2, ("trec", "mirex", "readability", "preflib", "wmt", "letor")),
     "figure-1": (figure_1, ("mirex", "readability", "preflib", "wmt")),
     "figure-2": (figure_2, ("mirex",)),
     "figure-3": (lambda name: robustness(name, "random"), ("mirex", "readability", "trec")),

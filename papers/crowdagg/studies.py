@@ -68,6 +68,16 @@ def wmt() -> Data:
     return Data(cr.judgments(lists.filter(crowd & both)), cr.gold(expert), ORDERED)
 
 
+def letor() -> Data:
+    """Lists of 25 search engines over 784 queries (MQ2008-agg); what an engine leaves out stands below what it lists."""
+    lists = table("letor_mq2008_agg/rankings.csv.gz", task=pl.String, item=pl.String)
+    gold = table("letor_mq2008_agg/gold.csv.gz", task=pl.String, item=pl.String).select("task", "item", "grade")
+    lists, gold = blind(lists, gold)
+    return Data(
+        cr.judgments(lists, top_k=True), cr.gold(gold), ("p@3", "p@10", "map", "letor-ndcg@3", "letor-ndcg@5", "letor-ndcg@10")
+    )
+
+
 def blind(judgments: pl.DataFrame, gold: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Items by other names. Ties go by name, and names tell: TREC's documents by name alone reach a MAP of .663, renamed .597."""
     columns = [name for name in ("item", "left", "right", "winner") if name in judgments.columns]
@@ -85,4 +95,4 @@ def table(name: str, **dtypes: Any) -> pl.DataFrame:
     return pl.read_csv(Path(folder) / name, schema_overrides=dtypes, infer_schema_length=None)
 
 
-STUDIES = {"mirex": mirex, "trec": trec, "readability": readability, "preflib": preflib, "wmt": wmt}
+STUDIES = {"mirex": mirex, "trec": trec, "readability": readability, "preflib": preflib, "wmt": wmt, "letor": letor}

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.lesson import lesson
+from crowdrank.methods.lesson import Taught, lesson
 from crowdrank.methods.linear import rows_of_annotators
 from crowdrank.methods.preferences import POTENTIALS, Cells, cells_of
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
@@ -93,22 +93,12 @@ class Boosted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoostedAggregator:
+class BoostedAggregator(Taught):
     """Trees, and the annotators they know."""
 
     method: Boosted
     annotators: Ids
     models: tuple[Any, ...]  # LightGBM boosters
-
-    @property
-    def name(self) -> str:
-        """The method's."""
-        return self.method.name
-
-    @property
-    def takes(self) -> tuple[Kind, ...]:
-        """The kinds of judgment it can use."""
-        return self.method.takes
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the mean of the models' scores, each standardised within the task."""

@@ -109,13 +109,13 @@ def _insert(starts, other, majority, members, begin, first_group):
     for task in range(len(first_group) - 1):
         first, end = first_group[task], first_group[task + 1]
         for g in range(first, end):
-            _add(starts, other, majority, members[begin[g] : begin[g + 1]], group, 1, against)
+            _add(starts, other, majority, members[begin[g] : begin[g + 1]], group, np.int64(1), against)
             at = g
             while at > first and against[line[at - 1]] > 0:
                 line[at] = line[at - 1]
                 at -= 1
             line[at] = g
-            _add(starts, other, majority, members[begin[g] : begin[g + 1]], group, -1, against)
+            _add(starts, other, majority, members[begin[g] : begin[g + 1]], group, np.int64(-1), against)
         below = begin[end] - begin[first]
         for g in line[first:end]:
             below -= begin[g + 1] - begin[g]

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from crowdrank.methods.linear import LinearAggregator, check_linear, train_linear
 from crowdrank.methods.preferences import POTENTIALS, Cells, cells_of
@@ -57,7 +57,7 @@ class CRF:
         """Learn from the tasks with gold; settings left open are chosen on the validation tasks, or on some held back."""
         return train_linear(self, judgments, gold, validation)
 
-    def variants(self) -> Sequence[CRF]:
+    def variants(self) -> Sequence[Self]:
         """Every potential, unless one was wanted."""
         return [self] if self.potential is not None else [replace(self, potential=potential) for potential in POTENTIALS]
 
@@ -65,7 +65,7 @@ class CRF:
         """Missed or not, and the sums of the potentials."""
         return cells_of(judgments, self.potential or POTENTIALS[0])
 
-    @staticmethod
-    def restore(state: Mapping[str, Any]) -> LinearAggregator:
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> LinearAggregator:
         """A trained aggregator from what was saved."""
-        return LinearAggregator.restore(CRF, state)
+        return LinearAggregator.restore(cls, state)

@@ -19,6 +19,7 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.methods.boosted import Boosted, BoostedAggregator, standardised
 from crowdrank.methods.crf import CRF
+from crowdrank.methods.lesson import Taught
 from crowdrank.methods.linear import LinearAggregator
 from crowdrank.methods.result import agreement, annotator_columns, wrap
 from crowdrank.study import KINDS, Gold, Judgments, Kind
@@ -57,22 +58,12 @@ class Ensemble:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EnsembleAggregator:
+class EnsembleAggregator(Taught):
     """Both, trained."""
 
     method: Ensemble
     crf: LinearAggregator
     boosted: BoostedAggregator
-
-    @property
-    def name(self) -> str:
-        """The method's."""
-        return self.method.name
-
-    @property
-    def takes(self) -> tuple[Kind, ...]:
-        """The kinds of judgment it can use."""
-        return self.method.takes
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the sum of both, each standardised within the task."""

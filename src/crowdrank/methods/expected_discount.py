@@ -18,6 +18,7 @@ import numpy as np
 
 from crowdrank.methods.ballots import Lists, PairBallots
 from crowdrank.numerics.exponentials import PowerSum
+from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import Floats
 
 
@@ -41,7 +42,11 @@ def in_lists(lists: Lists, discount: PowerSum, trust: Floats, others: Floats, lo
     leads = (trust * lists.slope, trust * lists.step)
     contests = (lists.level_starts, lists.won, lists.size, others - (lists.length - 1))
     if len(of_level):  # compiling takes longer than most fits
-        _expect_levels(contests, leads, log_factor, _at_nodes(discount, int(np.diff(lists.level_starts).max())), of_level)
+        most = int(np.diff(lists.level_starts).max())
+        parts = chunks(len(trust), work=len(of_level) // len(trust) + 1)
+        in_parts(
+            lambda r: _expect_levels(r.start, r.stop, contests, leads, log_factor, _at_nodes(discount, most), of_level), parts
+        )
     return of_level[lists.row_level]
 
 
@@ -50,7 +55,9 @@ def in_pairs(pairs: PairBallots, discount: PowerSum, trust: Floats, others: Floa
     of_row = np.empty(len(pairs.entry))
     contests = (pairs.starts, pairs.lead, others - np.diff(pairs.starts))
     if len(of_row):
-        _expect_rows(contests, trust, log_factor, _at_nodes(discount, int(np.diff(pairs.starts).max())), of_row)
+        most = int(np.diff(pairs.starts).max())
+        parts = chunks(len(of_row), work=len(pairs.lead) // len(of_row) + 1)
+        in_parts(lambda r: _expect_rows(r.start, r.stop, contests, trust, log_factor, _at_nodes(discount, most), of_row), parts)
     return of_row
 
 
@@ -62,10 +69,10 @@ def _at_nodes(discount: PowerSum, most: int):
 
 
 @nb.njit(cache=True, nogil=True)
-def _expect_levels(contests, leads, log_factor, at_nodes, out):
+def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
     (starts, won, size, undecided), (slope, step) = contests, leads
     half, gap, log_half, weight, base, state, single, _ = at_nodes
-    for number in range(len(starts) - 1):
+    for number in range(begin, stop):
         _begin(base, log_half, undecided[number], log_factor[number])
         first, end = starts[number], starts[number + 1]
         # As many levels as items, but for those at the end that a list may leave out.
@@ -74,7 +81,7 @@ def _expect_levels(contests, leads, log_factor, at_nodes, out):
             continue
         for level in range(first, end):
             _copy(base, state)
-            singles = 0
+            singles = np.int64(0)  # a plain 0 would have its own version of _meet compiled
             for other in range(first, end):
                 difference = won[level] - won[other]
                 lead = slope[number] * difference + step[number] * ((difference > 0) - (difference < 0))
@@ -113,12 +120,12 @@ def _expect_untied(won, size, first, end, slope, step, at_nodes, out):
 
 
 @nb.njit(cache=True, nogil=True)
-def _expect_rows(contests, trust, log_factor, at_nodes, out):
+def _expect_rows(begin, stop, contests, trust, log_factor, at_nodes, out):
     starts, lead, undecided = contests
     half, gap, log_half, weight, base, state, single, _ = at_nodes
-    for row in range(len(starts) - 1):
+    for row in range(begin, stop):
         # Rows alike are often neighbours, and exponentials dear.
-        if row == 0 or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
+        if row == begin or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
             _begin(base, log_half, undecided[row], log_factor[row])
         _copy(base, state)
         for contest in range(starts[row], starts[row + 1]):

@@ -108,6 +108,7 @@ def preferring(lists: Rankings, words: Vocabulary, weight: Floats) -> tuple[Any,
 
 
 # The kernels copy in loops and are called one by one: slices and deep calls take seconds to compile, and few studies need them all.
+# Nor are plain numbers passed on: Numba compiles another version for each (np.int64(0) is no plain number).
 
 
 @nb.njit(cache=True, nogil=True)
@@ -117,7 +118,7 @@ def line_up_tasks(rows, task_starts, takes_part, line, begins):
         first = task_starts[task]
         against, votes = preferences(rows, task, task_starts)
         order = _line_up(against, votes, takes_part, first)
-        begin = 0
+        begin: Any = np.int64(0)
         for end in range(1, len(order) + 1):
             line[first + end - 1] = order[end - 1]
             if _beats_the_rest(order, begin, end, against):
@@ -207,7 +208,7 @@ def _solve(order, against, votes):
     """Bring a few items into their best order: of every subset the least cost if it comes first, and which of it comes last."""
     n = len(order)
     half = n // 2
-    low, high = _costs_behind(order, 0, half, against), _costs_behind(order, half, n, against)
+    low, high = _costs_behind(order, np.int64(0), half, against), _costs_behind(order, half, n, against)
     cost, agree = np.full(1 << n, np.inf), np.zeros(1 << n)
     last = np.zeros(1 << n, dtype=np.int64)
     cost[0] = 0.0
@@ -347,7 +348,8 @@ def _move(order, place, to):
 @nb.njit(cache=True, nogil=True)
 def _score(order, against, votes, below, score):
     """How many items stand below each, `below` of them behind the part; neighbours that nothing tells apart are tied."""
-    group, n = 0, len(order)
+    group: Any = np.int64(0)
+    n = len(order)
     for after in range(1, n + 1):
         if after < n and _alike(order, group, after, against, votes):
             continue

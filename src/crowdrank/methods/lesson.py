@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.objective import Target, worth_of_list
 from crowdrank.numerics.permutations import MOST_ITEMS
-from crowdrank.study import Floats, Gold, Ids, JudgmentError, Judgments, Vocabulary, ids, recode
+from crowdrank.study import Floats, Gold, Ids, JudgmentError, Judgments, Kind, Vocabulary, ids, recode
 
 LEVELS = 5  # grades that gold without grades (scores, ranks) is cut into, task by task
 ENOUGH_TO_CHOOSE = 20  # with fewer tasks, holding some back costs more than choosing settings gains
@@ -41,6 +41,24 @@ class Lesson:
         return np.array(
             [worth_of_list(wanted, gain[entries[np.argsort(-score[entries], kind="stable")]]) for entries in self.held]
         )
+
+
+class Taught:
+    """What was learned, called and fed as the method that learned it."""
+
+    __slots__ = ()
+    method: Any
+
+    @property
+    def name(self) -> str:
+        """The method's."""
+        return str(self.method.name)
+
+    @property
+    def takes(self) -> tuple[Kind, ...]:
+        """The kinds of judgment it can use."""
+        takes: tuple[Kind, ...] = self.method.takes
+        return takes
 
 
 def lesson(judgments: Judgments, gold: Gold, validation: Iterable[Any] | None, seed: int) -> Lesson:

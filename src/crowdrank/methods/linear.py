@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.influence import influence
-from crowdrank.methods.lesson import Lesson, lesson, sampled
+from crowdrank.methods.lesson import Lesson, Taught, lesson, sampled
 from crowdrank.methods.objective import Target, target
 from crowdrank.methods.preferences import Cells
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
@@ -71,23 +71,13 @@ def check_linear(method: LinearMethod) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearAggregator:
+class LinearAggregator(Taught):
     """What a linear method learned: weights for the annotators it came to know, and for all others."""
 
     method: LinearMethod
     annotators: Ids
     weight: Floats  # one row per annotator, and a last one for annotators not met before
     training: Fit
-
-    @property
-    def name(self) -> str:
-        """The method's."""
-        return self.method.name
-
-    @property
-    def takes(self) -> tuple[Kind, ...]:
-        """The kinds of judgment it can use."""
-        return self.method.takes
 
     def scores(self, judgments: Judgments) -> Floats:
         """The weighted sum of every entry, NaN where nobody judged it."""

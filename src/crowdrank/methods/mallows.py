@@ -160,7 +160,7 @@ def _solve(starts, size, count, far, prior):
         low, high = -CLEAREST, CLEAREST
         for _ in range(60):
             middle = (low + high) / 2
-            wanted = _expected(starts[k], starts[k + 1], size, count, middle) + 2 * prior * one_more(2, middle)
+            wanted = _expected(starts[k], starts[k + 1], size, count, middle) + 2 * prior * one_more(np.int64(2), middle)
             if wanted > far[k] + prior:
                 low = middle
             else:

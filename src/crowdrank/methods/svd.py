@@ -18,47 +18,25 @@ Volkovs, Larochelle, Zemel: Learning to rank by aggregating expert preferences, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from crowdrank.convert import as_rankings
-from crowdrank.methods.linear import LinearAggregator, check_linear, train_linear
+from crowdrank.methods.crf import CRF
 from crowdrank.methods.preferences import POTENTIALS, Cells, ranks_of, summed, with_missing
-from crowdrank.settings import choice
-from crowdrank.study import KINDS, LEFT, RIGHT, Codes, Floats, Gold, Judgments, Kind
+from crowdrank.study import LEFT, RIGHT, Codes, Floats, Judgments
 
 NOTHING = 1e-9  # a singular value below is rounding
 
 
 @dataclass(frozen=True, slots=True)
-class SVD:
-    """Settings of SVDsup."""
+class SVD(CRF):
+    """Settings of SVDsup: those of the conditional random field."""
 
     name: ClassVar[str] = "svd"
-    takes: ClassVar[tuple[Kind, ...]] = KINDS
-    columns: ClassVar[tuple[str, ...]] = ("missing", "preferred", "beaten")
-
-    potential: str | None = None  # log, difference or binary; none: whichever does best on validation tasks
-    weights: str = "mixed"  # own, shared, or mixed: shared by all, with own ones on top for annotators met often enough
-    measure: str = "ndcg"  # what to learn for: ndcg, ndcg@k, err, err@k, map or p@k
-    max_iter: int = 120  # passes over the training tasks
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_linear(self)
-        if self.potential is not None:
-            choice("potential", self.potential, POTENTIALS)
-
-    def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> LinearAggregator:
-        """Learn from the tasks with gold; settings left open are chosen on the validation tasks, or on some held back."""
-        return train_linear(self, judgments, gold, validation)
-
-    def variants(self) -> Sequence[SVD]:
-        """Every potential, unless one was wanted."""
-        return [self] if self.potential is not None else [replace(self, potential=potential) for potential in POTENTIALS]
 
     def cells(self, judgments: Judgments) -> Cells:
         """Missed or not, and the features of the factorisation."""
@@ -68,11 +46,6 @@ class SVD:
         annotator = np.repeat(np.array([who for who, *_ in parts], np.int32), [len(entries) for _, entries, _ in parts])
         value = np.concatenate([np.zeros((0, 2)), *(_factors(matrix) for *_, matrix in parts)])
         return with_missing(summed(entry, annotator, value, judgments.vocabulary))
-
-    @staticmethod
-    def restore(state: Mapping[str, Any]) -> LinearAggregator:
-        """A trained aggregator from what was saved."""
-        return LinearAggregator.restore(SVD, state)
 
 
 def _factors(matrix: Floats) -> Floats:

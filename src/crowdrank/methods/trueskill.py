@@ -100,7 +100,7 @@ def _play(left, right, outcome, mean, variance, noise, drift, margin):
 def win_update(x):
     """Mean and loss of variance of a standard normal below x, mirrored: v = φ(x) / Φ(x) and w = v (v + x)."""
     if x < -TAIL:
-        beyond = 1.0 / _fraction(-x, 2)  # v + x, without taking the difference
+        beyond = 1.0 / _fraction(-x, 2.0)  # v + x, without taking the difference
         return beyond - x, (beyond - x) * beyond
     v = exp(-0.5 * x * x) / sqrt(2 * pi) / (0.5 * erfc(-x / sqrt(2.0)))
     return v, v * (v + x)
@@ -114,7 +114,7 @@ def tie_update(lead, margin):
     near, far = lead - margin, lead + margin
     fall = exp(-2.0 * lead * margin)  # φ(far) / φ(near)
     if near > TAIL:
-        between = 1.0 / _fraction(near, 1) - fall / _fraction(far, 1)
+        between = 1.0 / _fraction(near, 1.0) - fall / _fraction(far, 1.0)
     else:
         density = exp(-0.5 * near * near) / sqrt(2 * pi)
         if density < 1e-290:  # the margin lies so far off that nothing is cut
@@ -128,6 +128,6 @@ def tie_update(lead, margin):
 def _fraction(x, first):
     """Laplace's continued fraction x + first / (x + (first + 1) / (x + ...)); from 1 on it is φ(x) / (1 − Φ(x))."""
     value = x
-    for number in range(first + 40, first - 1, -1):
-        value = x + number / value
+    for more in range(40, -1, -1):
+        value = x + (first + more) / value
     return value

@@ -80,12 +80,12 @@ def _concordance(starts, place, rank, tree, pairs, agree):
         group = start = starts[number]
         for row in range(start, starts[number + 1]):
             if place[row] != place[group]:
-                _count_in(tree, rank, group, row, 1)
+                _count_in(tree, rank, group, row, np.int64(1))  # a plain 1 would have its own version compiled
                 group = row
             above, not_below = _count(tree, rank[row] - 1), _count(tree, rank[row])
             agree[number] += above
             pairs[number] += above + (group - start) - not_below
-        _count_in(tree, rank, start, group, -1)  # empty again, without a look at leaves that were never touched
+        _count_in(tree, rank, start, group, np.int64(-1))  # empty again, without a look at leaves that were never touched
 
 
 @nb.njit(cache=True, nogil=True)

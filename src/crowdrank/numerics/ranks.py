@@ -29,13 +29,13 @@ def rank_interval(score: Floats, error: Floats, task_starts: NDArray[np.int64], 
     At any value of its own score, the number of entries above is a sum of independent chances; its mean and variance are tabulated
     over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
     """
-    low, high = np.ones(len(score), np.int32), np.ones(len(score), np.int32)
+    low, high = np.ones((2, len(score)), np.int64)
     error = np.maximum(error, 1e-9)
     points = (score[:, None] + GRID_NODES * error[:, None]).ravel()
     task = np.repeat(np.arange(len(task_starts) - 1), np.diff(task_starts) * PER_ENTRY)
     points = points[np.lexsort((points, task))]
     _rank_intervals(score, error, points, task_starts, (1 - level) / 2, NODES, low, high)
-    return low, high
+    return low.astype(np.int32), high.astype(np.int32)
 
 
 @nb.njit(cache=True, nogil=True)
