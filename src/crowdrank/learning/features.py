@@ -124,7 +124,9 @@ def _numbers(source: Source, name: str) -> Floats:
     try:
         return source.numbers(name)
     except JudgmentError as error:
-        raise JudgmentError(f"{error}\nfeatures are numbers: fill the gap, or leave the column out wherever the ranker is trained or used (--leave-out {name})") from None
+        raise JudgmentError(
+            f"{error}\nfeatures are numbers: fill the gap, or leave the column out wherever the ranker is trained or used (--leave-out {name})"
+        ) from None
 
 
 def _joined(study: Study, tables: Sequence[tuple[Source, list[str], Floats]], notes: list[str], frame: Frame) -> Features:

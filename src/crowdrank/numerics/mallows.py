@@ -74,7 +74,9 @@ def totals(longest: int, clear: Floats) -> tuple[Floats, Floats]:
     safe = np.where(clear == 0, 1.0, clear)
     far = np.where(near, 1.0, length * safe)
     series = length - 1, length**2 - 1
-    more = np.where(near, series[0] / 2 - series[1] * clear / 12, 1 / np.expm1(safe) - length / np.expm1(np.minimum(far, LARGEST)))
+    more = np.where(
+        near, series[0] / 2 - series[1] * clear / 12, 1 / np.expm1(safe) - length / np.expm1(np.minimum(far, LARGEST))
+    )
     ways = (1 - length) * clear / 2 + _log_sinhs(far / 2) - _log_sinhs(safe / 2)
     ways = np.where(near, np.log(length) - series[0] * clear / 2 + series[1] * clear * clear / 24, ways)
     nothing = np.zeros((len(clear), 1))
