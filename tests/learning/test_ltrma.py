@@ -127,6 +127,15 @@ def test_one_good_annotator_is_believed_against_the_others_if_known(known):
     assert np.corrcoef(alone.annotators["theta"], study.annotators["theta"])[0, 1] < 0
 
 
+def test_long_lists_of_weak_annotators_do_not_turn_around():
+    """θ of lists of a hundred items is far nearer to 0 than where the steps begin: momentum must not carry it across."""
+    theta = np.array([0.02, -0.3, -0.14, -0.03, -0.07])
+    features, _, study = made(items=100, tasks=12, annotators=5, theta=theta)
+    for name in ("ltrma-d", "ltrma-mle"):
+        found = cr.learn(name, features, study.judgments)
+        np.testing.assert_allclose(found.annotators["theta"], theta, rtol=0.2, atol=0.01)
+
+
 def test_tasks_with_truth_need_no_crowd():
     features, gold, study = made(tasks=20)
     ten = [str(task) for task in range(10)]
