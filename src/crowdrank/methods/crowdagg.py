@@ -181,7 +181,7 @@ class _Crowd:
         self.ballots = np.bincount(lists.task, minlength=n_tasks) + np.bincount(pair_ballots, minlength=n_tasks)
         self.unit = np.ones(n_tasks)
         if isinstance(self.discount, Table):
-            # Chances of the first places may be tiny, and smaller in some tasks than in others: the best at everybody's word has 1.
+            # Chances of the first places may be tiny, and smaller in some tasks than in others: the largest score at everybody's word is 1.
             best = np.zeros(n_tasks)
             np.maximum.at(best, self.words.entry_task, np.abs(self.score(self.gains(np.ones(len(self.raters))))))
             self.unit[best > 0] = best[best > 0]
