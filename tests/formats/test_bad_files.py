@@ -139,7 +139,7 @@ def test_ten_rows_are_shown_then_a_count(tmp_path):
         cr.read(path)
     lines = str(error.value).splitlines()
     assert [line.split(":")[-2] for line in lines[:10]] == [str(line) for line in range(2, 12)]
-    assert lines[10:] == ["… and 1,224 more rows like these"]
+    assert lines[10:] == ["… and 1,224 more rows like these; where neither won, write 'tie'"]
 
 
 @pytest.mark.parametrize("file", ["v.csv", "v.tsv", "v.csv.gz"])

@@ -29,14 +29,16 @@ class Source:
     place: Callable[[int], str]  # where a row stands, for messages: 'votes.csv:17'
     top_k: bool = False  # do rankings of this kind put what they leave out below what they list?
 
-    def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str]) -> None:
-        """Raise an error that names the first wrong rows, if there are any."""
+    def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], cure: str = "") -> None:
+        """Raise an error that names the first wrong rows, if there are any, and says at the end what to do."""
         rows = np.flatnonzero(np.asarray(wrong)).tolist()
         if not rows:
             return
         lines = [f"{self.place(row)}: {message(row)}" for row in rows[:ROWS_SHOWN]]
         if len(rows) > ROWS_SHOWN:
             lines.append(f"… and {len(rows) - ROWS_SHOWN:,} more rows like these")
+        if cure:
+            lines[-1] += f"; {cure}"
         raise JudgmentError("\n".join(lines))
 
     def ids(self, column: str) -> pl.Series:
@@ -45,6 +47,10 @@ class Source:
         text = as_text(values)
         self.refuse((text.is_null() | (text == "")).fill_null(True), lambda _: f"{column} is missing")
         return values
+
+    def names(self, column: str) -> list[Any]:
+        """A column of ids as a list, texts without the blanks around them."""
+        return [value.strip() if isinstance(value, str) else value for value in self.ids(column).to_list()]
 
     def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
         """A column of finite numbers; empty cells are refused, or NaN where they may be `missing`."""
