@@ -13,6 +13,8 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.evaluation.measures import FAMILIES
+from crowdrank.learning import LEARNERS
+from crowdrank.methods import ALL, BY_FEATURES, ELSEWHERE
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -126,3 +128,19 @@ def test_ties_and_what_is_missing_are_measured_as_the_page_says():
     # c, later in the alphabet, comes first, and is not relevant; task t, which is not ranked, counts nothing.
     assert found.mean == pytest.approx({"acc": 0, "tau": 0, "spearman": 0, "mrr": 1 / 2, "p@10": 2 / 10, "recall@1": 0})
     assert "1 task of the gold not ranked: left out" in found.notes
+
+
+def test_every_setting_is_explained():
+    page = (ROOT / "docs/methods.md").read_text()
+    assert "| `prior` | float | `1.0` | virtual choices of every item, at the odds of an average one |" in page
+    assert re.findall(r"^.*\|\s*\|$", page, re.MULTILINE) == []
+
+
+def test_names_that_methods_have_elsewhere_lead_to_ours():
+    assert tuple(LEARNERS) == BY_FEATURES
+    assert set(ELSEWHERE.values()) <= {*ALL, *LEARNERS}
+    assert not set(ELSEWHERE) & {*ALL, *LEARNERS}
+    with pytest.raises(cr.SettingError, match=r"no method 'kemeny' \(here it is 'mallows'\)"):
+        cr.fit("kemeny", cr.judgments({"item": ["x"], "rank": [1]}))
+    with pytest.raises(cr.SettingError, match="here it is 'lambdamart', which learns from features"):
+        cr.fit("lambdamart", cr.judgments({"item": ["x"], "rank": [1]}))

@@ -7,6 +7,7 @@ item within a task, and the entries of a task are contiguous.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -154,6 +155,15 @@ class Judgments:
         rows = ", ".join(f"{count[kind]:,} {kind}" for kind in self.kinds) or "empty"
         sizes = f"{len(words.tasks):,} tasks, {len(words.items):,} items, {len(words.annotators):,} annotators"
         return f"Judgments({rows}; {sizes})"
+
+
+def check_judgments(given: object) -> None:
+    """Refuse what is not judgments yet, and say what makes them."""
+    if isinstance(given, Judgments):
+        return
+    if isinstance(given, str | PathLike):
+        raise JudgmentError(f"judgments are wanted, not the name of a file: cr.read({str(given)!r}) reads them")
+    raise JudgmentError(f"judgments are wanted, not {type(given).__name__}: cr.judgments(frame) makes them of a data frame")
 
 
 GoldKind = Literal["grade", "score", "rank"]

@@ -139,3 +139,9 @@ def test_numeric_ids_stay_as_they_are(run, folder):
     out = run("rank", "numbers.parquet").out
     assert "12345" in out
     assert "67890" in out
+
+
+@pytest.mark.parametrize(("said", "meant"), [("yes", True), ("no", False), ("True", True), ("false", False)])
+def test_settings_that_are_true_or_not(run, said, meant):
+    done = run("rank", "votes.csv", "--method", "bradley-terry", "--set", f"intervals={said}", "--json")
+    assert json.loads(done.out)["settings"]["intervals"] is meant

@@ -81,7 +81,7 @@ def _value(name: str, text: str, declared: Any) -> Any:
         declared = get_args(declared)[0]
     try:
         if declared is bool:
-            return {"true": True, "false": False}[text.lower()]
+            return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
         if declared is float:
             return float(text)
         if declared is int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, cast
 
 import narwhals as nw
@@ -73,7 +74,8 @@ def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
         table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
         own = {str(column): column for column in table.columns}  # pandas takes anything for a name
     except TypeError:
-        raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}") from None
+        hint = "; cr.read(...) takes the names of files" * isinstance(frame, str | PathLike)
+        raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}{hint}") from None
     except (pl.exceptions.PolarsError, NarwhalsError) as error:
         raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
     source = Source(name, list(own), lambda column: _to_polars(table.get_column(own[column])), lambda row: f"{which}row {row}")
