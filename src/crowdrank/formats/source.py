@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from crowdrank.study import Frame, JudgmentError
 
 ROWS_SHOWN = 10
+DECIMAL_COMMA = r"^(\s*[+-]?\d+),(\d+\s*)$"
 TEXT_SHOWN = 60
 
 
@@ -28,6 +29,7 @@ class Source:
     columns: list[str]
     load: Callable[[str], pl.Series]
     place: Callable[[int], str]  # where a row stands, for messages: 'votes.csv:17'
+    decimal_comma: bool = False  # is 1,5 a number?
     top_k: bool = False  # do rankings of this kind put what they leave out below what they list?
 
     def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], cure: str = "") -> None:
@@ -56,6 +58,8 @@ class Source:
     def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
         """A column of finite numbers; empty cells are refused, or NaN where they may be `missing`."""
         values = self.load(column)
+        if self.decimal_comma:
+            values = as_text(values).str.replace(DECIMAL_COMMA, "$1.$2")
         numbers = _as_numbers(values)
         wrong = ~np.isfinite(numbers)
         if wrong.any():
