@@ -48,10 +48,12 @@ def of_separated(path: Path, data: bytes, separator: str) -> Source:
     named = kept[:, : _named(header)]
     source = Source(str(path), named.columns, named.get_column, place, decimal_comma=separator == ";")
     for nameless in kept[:, named.width :]:  # Excel writes empty columns behind the others
-        source.refuse(
-            nameless.is_not_null(), lambda row, cells=nameless: f"{shorten(cells[row])!r} stands in a column without name"
-        )
+        _refuse_filled(source, nameless)
     return source
+
+
+def _refuse_filled(source: Source, cells: pl.Series) -> None:
+    source.refuse(cells.is_not_null(), lambda row: f"{shorten(cells[row])!r} stands in a column without name")
 
 
 def _header(path: Path, data: bytes, separator: str, blank_before: int) -> list[str]:
