@@ -154,7 +154,7 @@ def test_what_tells_lists_apart_is_named():
     assert len(cr.judgments(rows, columns={"list": "hit"}).rankings.list_annotator) == 2
     with pytest.raises(cr.JudgmentError, match=r"--column list=NAME$"):
         cr.judgments({name: rows[name] for name in ("annotator", "item", "rank")})
-    with pytest.raises(cr.JudgmentError, match=r"a list is the rows of one annotator, list$"):
+    with pytest.raises(cr.JudgmentError, match=r"a list is the rows of one annotator and list$"):
         cr.judgments({**rows, "list": [1] * 4})
 
 

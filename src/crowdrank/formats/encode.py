@@ -275,7 +275,7 @@ def _lists(study: Study, part: Part, top_k: bool | None, notes: list[str]) -> Ra
 
 def _cure(study: Study, part: Part) -> str:
     """What to do about two ranks of one item in a list."""
-    of = ", ".join(part.roles[role] for role in ("task", "annotator", "list") if role in part.roles) or "file"
+    of = " and ".join(part.roles[role] for role in ("task", "annotator", "list") if role in part.roles) or "file"
     told = f"a list is the rows of one {of}"
     if "list" in part.roles:
         return told

@@ -55,12 +55,12 @@ class Names:
 
     def differ_by_case(self, kind: str) -> list[str]:
         """Say which of these names are the same but for upper and lower case."""
-        texts = pl.Series(list(self.originals), dtype=pl.String).sort()
+        texts = pl.Series(list(self.originals), dtype=pl.String)
         lowered = texts.str.to_lowercase()
-        again = lowered.is_duplicated()
-        if not again.any():
+        if lowered.n_unique() == len(lowered):
             return []
-        twins = [shorten(name) for name in texts.filter(lowered == lowered.filter(again)[0])[:2]]
+        again = lowered.is_duplicated()
+        twins = [shorten(name) for name in texts.filter(lowered == lowered.filter(again).min()).sort()[:2]]
         return [f"the names of {again.sum():,} {kind}s differ only by case, as {twins[0]!r} and {twins[1]!r}: taken as different"]
 
     def codes(self, column: Coded) -> Codes:
