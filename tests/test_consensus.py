@@ -71,7 +71,10 @@ def test_nothing_to_rank():
         (0.5, 29, "unclear"),
         (0.1, 100, "reversed"),
         (0.1, 6.24, "unclear"),
-        (0.39, 99, "reversed"),
+        (0.1, 14.1, "reversed"),  # three standard errors
+        (0.1, 14.0, "unclear"),
+        (0.39, 190, "reversed"),
+        (0.39, 99, "random"),
         (np.nan, 0, "unclear"),
         (np.nan, 100, "unclear"),
     ],

@@ -92,8 +92,8 @@ def compare(
 
     `methods` are names or methods with their settings; without them, all that can take the study. A method that cannot is a note.
     Supervised methods need `folds`, task → fold or a number of them: each task is ranked by what was learned from the gold of other
-    folds. `seed` goes to the methods given by name that have one, to the drawing of folds, and to the randomisation test. For the rest
-    see `evaluate`.
+    folds. `seed` goes to the methods given by name that have one, to the drawing of folds, and to the randomisation test; those given by
+    name compute no intervals. For the rest see `evaluate`.
     """
     choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     chosen = choose(measures, gold)
@@ -126,17 +126,18 @@ def _methods(
         table = METHODS if fold is None else ALL
         wanted = [name for name, kind in table.items() if set(kind.takes) & set(judgments.kinds)]
     chosen = [
-        _seeded(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
+        _named(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
     ]
     if not chosen:
         raise JudgmentError("no method to compare: the study has no judgments, or no method is named")
     return chosen
 
 
-def _seeded(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
+def _named(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
+    """The method of that name, without intervals, which cost time and change no ranking."""
     make: Any = supervised if name in SUPERVISED and fold is not None else method
-    chosen = make(name)
-    return make(name, seed=seed) if "seed" in _settings(chosen) else chosen  # type: ignore[no-any-return]
+    wanted = {"seed": seed, "intervals": False}
+    return make(name, **{setting: wanted[setting] for setting in wanted.keys() & _settings(make(name))})  # type: ignore[no-any-return]
 
 
 def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Supervised]:

@@ -50,7 +50,7 @@ from crowdrank.convert import links
 from crowdrank.methods.ballots import Reading, lists_of, pair_ballots_of
 from crowdrank.methods.expected_discount import Discount, in_lists, in_pairs, log_of_undecided, of_undecided
 from crowdrank.methods.rank_distribution import Table
-from crowdrank.methods.result import annotator_columns, require, wrap
+from crowdrank.methods.result import annotator_columns, require, worth_of_preferences, wrap
 from crowdrank.numerics.agreement import concordance_of_ranks
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
@@ -104,7 +104,9 @@ class CrowdAgg:
             return wrap(self.name, judgments, score, compared=links(judgments), uses=self.uses)
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
-        columns = annotator_columns(judgments, quality, crowd.shared(gains)[1], crowd.raters.annotator, crowd.raters.task)
+        who = crowd.raters.annotator
+        evidence = crowd.shared(gains)[1] * worth_of_preferences(judgments)[slice(None) if who is None else who]
+        columns = annotator_columns(judgments, quality, evidence, who, crowd.raters.task)
         score = crowd.score(gains)
         return wrap(
             self.name, judgments, score, fit=fit, annotators=columns, compared=links(judgments), notes=notes, uses=self.uses
