@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats, Frame, Grades, Vocabulary
+from crowdrank.study import Floats, Frame, Grades, JudgmentError, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,13 @@ class Consensus:
         """The rows of `ranking` whose interval is wider than `width`, the widest first: where more judgments would help most.
 
         By default `width` is four standard deviations of the study's scores: such an entry may be anywhere among the others. Entries
-        without score come first.
+        without score come first. Methods without intervals cannot say.
         """
         if self.low is None or self.high is None:
-            return nw.from_native(self.ranking).head(0).to_native()
+            raise JudgmentError(
+                f"{self.method} has no intervals, and does not say what it is unsure of: "
+                "fit a method that has them, or use cr.bootstrap (rank --bootstrap 200), which serves all methods"
+            )
         wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # nothing is known of unscored entries
         limit = 4 * float(np.nanstd(self.score)) if width is None else width
         order = np.argsort(-wide, kind="stable")
