@@ -176,13 +176,16 @@ def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[in
     return np.concatenate(filled)
 
 
+def count_pairs(lists: Rankings, vocabulary: Vocabulary) -> int:
+    """How many pairs lists make, at the most."""
+    lengths, sizes = np.diff(lists.list_starts), np.diff(vocabulary.task_starts)[lists.list_task]
+    return int((lengths * (lengths - 1) // 2).sum() + (lengths * sizes)[lists.unlisted_below].sum())
+
+
 def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pairs]:
-    starts = lists.list_starts
-    lengths = np.diff(starts)
-    task_starts = vocabulary.task_starts
+    starts, task_starts = lists.list_starts, vocabulary.task_starts
     open_lists = np.flatnonzero(lists.unlisted_below)
-    task_sizes = np.diff(task_starts)[lists.list_task[open_lists]]
-    count = int((lengths * (lengths - 1) // 2).sum() + (lengths[open_lists] * task_sizes).sum())
+    count = count_pairs(lists, vocabulary)
     if count > MOST_PAIRS:
         raise JudgmentError(
             f"grades and rankings give {count:,} pairs, more than the {MOST_PAIRS:,} that fit; "

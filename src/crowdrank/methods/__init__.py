@@ -123,6 +123,22 @@ METHODS: dict[str, type[Method]] = {
     "crowdagg": CrowdAgg,
     "cps": CPS,
 }
+# Those that go by pairs write out all pairs of a list, and of an annotator's grades in a task.
+OF_PAIRS = (
+    "bradley-terry",
+    "thurstone",
+    "majority-bradley-terry",
+    "variance-bt",
+    "mpm",
+    "crowd-bt",
+    "crowd-thurstone",
+    "online-crowd-bt",
+    "elo",
+    "em-elo",
+    "trueskill",
+    "greedy-order",
+    "svp",
+)
 SUPERVISED: dict[str, type[Supervised]] = {
     "crf": CRF,
     "svd": SVD,
@@ -231,7 +247,6 @@ def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings
 
 def fit_method(chosen: Method, judgments: Judgments, gold: Gold | None = None) -> Consensus:
     """Fit a method with its settings; gold is refused where it has no use for it."""
-    check_judgments(judgments)
     if gold is None:
         return chosen.fit(judgments)
     if not takes_gold(type(chosen)):

@@ -13,7 +13,20 @@ from crowdrank.convert import as_rankings
 from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, spread_of_lists
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, OfPair, Pairs, Vocabulary
+from crowdrank.study import (
+    LEFT,
+    RIGHT,
+    TIE,
+    Codes,
+    Floats,
+    JudgmentError,
+    Judgments,
+    Kind,
+    OfPair,
+    Pairs,
+    Vocabulary,
+    check_judgments,
+)
 
 NAMES_SHOWN = 5
 NO_STEPS = Fit()
@@ -21,12 +34,11 @@ NO_STEPS = Fit()
 
 def require(method: str, judgments: Judgments, takes: Sequence[Kind]) -> tuple[str, ...]:
     """Refuse a study with nothing the method can use; what to say about judgments it leaves aside."""
+    check_judgments(judgments)
     if judgments.kinds and not set(judgments.kinds) & set(takes):
         raise JudgmentError(f"{method} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
     unused = [kind for kind in judgments.kinds if kind not in takes]
-    return tuple(
-        f"{method} takes {' and '.join(takes)} only: {len(getattr(judgments, kind)):,} {kind} left aside" for kind in unused
-    )
+    return tuple(f"{method} takes {' and '.join(takes)} only: {judgments.counts[kind]:,} {kind} left aside" for kind in unused)
 
 
 def wrap(
@@ -168,7 +180,7 @@ def _disconnected(words: Vocabulary, component: NDArray[np.int32]) -> list[str]:
     if not len(tasks):
         return []
     named = [f"{words.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
-    unknown = "how items of different parts stand to each other is unknown, their order is the prior's"
+    unknown = "how items of different parts stand to each other is unknown, whatever their order here"
     return [f"comparisons do not connect in {len(tasks):,} of {len(words.tasks):,} tasks: {_some(named)}; {unknown}"]
 
 
