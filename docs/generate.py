@@ -10,6 +10,7 @@ import typer
 from typer.main import get_command
 
 from crowdrank.cli import app
+from crowdrank.cli.methods import meanings
 from crowdrank.learning import LEARNERS
 from crowdrank.methods import ALL, SUPERVISED
 
@@ -35,8 +36,11 @@ def _docstring(method: type) -> str:
 
 
 def _settings(method: type) -> str:
-    rows = [f"| `{field.name}` | {field.type} | `{field.default}` |" for field in fields(method)]  # type: ignore[arg-type]
-    return "\n".join(["| setting | type | default |", "|---|---|---|", *rows, ""]) if rows else "No settings.\n"
+    meaning, rows = meanings(method), []
+    for field in fields(method):  # type: ignore[arg-type]
+        cells = (f"`{field.name}`", field.type, f"`{field.default}`", meaning.get(field.name, ""))
+        rows.append(f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in cells)} |")
+    return "\n".join(["| setting | type | default | what it is |", "|---|---|---|---|", *rows, ""]) if rows else "No settings.\n"
 
 
 def cli_page() -> str:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
+import crowdrank as cr
 from crowdrank.consensus import Consensus, Fit, rank_within, verdicts
 from crowdrank.methods.mean import Mean
 
@@ -70,7 +71,10 @@ def test_nothing_to_rank():
         (0.5, 29, "unclear"),
         (0.1, 100, "reversed"),
         (0.1, 6.24, "unclear"),
-        (0.39, 99, "reversed"),
+        (0.1, 14.1, "reversed"),  # three standard errors
+        (0.1, 14.0, "unclear"),
+        (0.39, 190, "reversed"),
+        (0.39, 99, "random"),
         (np.nan, 0, "unclear"),
         (np.nan, 100, "unclear"),
     ],
@@ -139,4 +143,5 @@ def test_curves_and_unsure_without_a_model_of_grades(build):
     """A method that knows no curves has none; without intervals nobody can say what is unsure."""
     consensus = Mean().fit(build.judgments(grades=[("t", "ann", "x", 1.0), ("t", "ann", "y", 2.0)]))
     assert consensus.curves is None
-    assert consensus.unsure().is_empty()
+    with pytest.raises(cr.JudgmentError, match=r"mean has no intervals.* cr\.bootstrap"):
+        consensus.unsure()

@@ -313,6 +313,8 @@ def test_links_join_what_pairs_of_all_kinds_join(build):
             ("u", "k", [["a"]], True),
             ("v", "k", [["a"]], False),
             ("v", "l", [["b"]], False),
+            ("x", "k", [["a"], ["b"], ["c"]], False),  # names all of its task
+            ("x", "l", [["c"], ["a"]], False),
         ],
         grades=[("w", "k", "a", 1), ("w", "k", "b", 1), ("w", "l", "c", 1)],
         entries=[("u", "b"), ("u", "c")],

@@ -4,6 +4,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.evaluation.measures import FAMILIES
+from crowdrank.learning import LEARNERS
+from crowdrank.methods import ALL, BY_FEATURES, ELSEWHERE
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -103,3 +107,40 @@ def test_the_example_study_is_what_its_readme_says():
     shipped = cr.read(ROOT / "examples" / "votes.csv")
     assert (study.judgments.pairs.outcome == shipped.pairs.outcome).all()
     assert (study.judgments.pairs.left == shipped.pairs.left).all()
+
+
+def test_the_page_of_measures_has_them_all_and_its_example_holds():
+    page = (ROOT / "docs/measures.md").read_text()
+    assert [name for name in FAMILIES if f"| `{name}" not in page] == []
+    gold = cr.gold({"item": ["a", "b", "c"], "grade": [2, 1, 0]})
+    rows = re.findall(r"^\| `([^`]+)` \| (.+?) \|$", page.partition("## An example")[2], re.MULTILINE)
+    said = {name: re.search(r"= (\.\d+)|^([\d/]+)", text) for name, text in rows}
+    found = cr.evaluate({"item": ["b", "x", "a"], "rank": [1, 2, 3]}, gold, list(said)).mean
+    assert len(said) == 8
+    for name, value in said.items():
+        assert found[name] == pytest.approx(float(Fraction(value[1] or value[2])), abs=5e-5)
+
+
+def test_ties_and_what_is_missing_are_measured_as_the_page_says():
+    gold = cr.gold({"task": ["s"] * 3 + ["t"], "item": ["a", "b", "c", "d"], "grade": [2, 1, 0, 1]})
+    tied = {"task": ["s"] * 3, "item": ["a", "b", "c"], "score": [1.0, 1.0, 1.0]}
+    found = cr.evaluate(tied, gold, ["acc", "tau", "spearman", "mrr", "p@10", "recall@1"])
+    # c, later in the alphabet, comes first, and is not relevant; task t, which is not ranked, counts nothing.
+    assert found.mean == pytest.approx({"acc": 0, "tau": 0, "spearman": 0, "mrr": 1 / 2, "p@10": 2 / 10, "recall@1": 0})
+    assert "1 task of the gold not ranked: left out" in found.notes
+
+
+def test_every_setting_is_explained():
+    page = (ROOT / "docs/methods.md").read_text()
+    assert "| `prior` | float | `1.0` | virtual choices of every item, at the odds of an average one |" in page
+    assert re.findall(r"^.*\|\s*\|$", page, re.MULTILINE) == []
+
+
+def test_names_that_methods_have_elsewhere_lead_to_ours():
+    assert tuple(LEARNERS) == BY_FEATURES
+    assert set(ELSEWHERE.values()) <= {*ALL, *LEARNERS}
+    assert not set(ELSEWHERE) & {*ALL, *LEARNERS}
+    with pytest.raises(cr.SettingError, match=r"no method 'kemeny' \(here it is 'mallows'\)"):
+        cr.fit("kemeny", cr.judgments({"item": ["x"], "rank": [1]}))
+    with pytest.raises(cr.SettingError, match="here it is 'lambdamart', which learns from features"):
+        cr.fit("lambdamart", cr.judgments({"item": ["x"], "rank": [1]}))

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats, Frame, Grades, Vocabulary
+from crowdrank.study import Floats, Frame, Grades, JudgmentError, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class Consensus:
     rank_low: NDArray[np.int32] | None = None  # the interval of the rank
     rank_high: NDArray[np.int32] | None = None
     gap_error: Floats | None = None  # standard error of the gap to the next entry of the task's ranking
+    gap_chance: Floats | None = None  # after a bootstrap: how often the entry was above the next
     difficulty: Floats | None = None
     grade_values: Floats | None = None  # the true grades that the method reckons with, ascending
     grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where the method has nothing to go by
@@ -106,10 +107,13 @@ class Consensus:
         """The rows of `ranking` whose interval is wider than `width`, the widest first: where more judgments would help most.
 
         By default `width` is four standard deviations of the study's scores: such an entry may be anywhere among the others. Entries
-        without score come first.
+        without score come first. Methods without intervals cannot say.
         """
         if self.low is None or self.high is None:
-            return nw.from_native(self.ranking).head(0).to_native()
+            raise JudgmentError(
+                f"{self.method} has no intervals, and does not say what it is unsure of: "
+                "fit a method that has them, or use cr.bootstrap (rank --bootstrap 200), which serves all methods"
+            )
         wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # nothing is known of unscored entries
         limit = 4 * float(np.nanstd(self.score)) if width is None else width
         order = np.argsort(-wide, kind="stable")
@@ -172,14 +176,14 @@ def parts_per_task(words: Vocabulary, component: NDArray[np.int32]) -> tuple[NDA
 def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     """A plain word for each annotator: `quality` is the chance to be right about a pair, `evidence` how many pairs tell so.
 
-    Two standard errors above a coin toss is informative (weak below 0.65), two below is reversed; in between is random
-    when there is enough evidence to have seen otherwise, and unclear when there is not.
+    Two standard errors above a coin toss is informative (weak below 0.65), three below, as it is an accusation, is reversed; in
+    between is random when there is enough evidence to have seen otherwise, and unclear when there is not.
     """
     surprise = (quality - 0.5) * 2 * np.sqrt(evidence)
     words = np.where(evidence >= 30, "random", "unclear").astype(object)
     words[surprise >= 2] = "informative"
     words[(surprise >= 2) & (quality < 0.65)] = "weak"
-    words[surprise <= -2] = "reversed"
+    words[surprise <= -3] = "reversed"
     words[np.isnan(quality)] = "unclear"
     return words
 

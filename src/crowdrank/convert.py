@@ -138,14 +138,25 @@ def as_pairs(judgments: Judgments) -> Pairs:
 def links(judgments: Judgments) -> Pairs:
     """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
     words, lists = judgments.vocabulary, judgments.rankings
-    beside = np.flatnonzero(lists.row_list[1:] == lists.row_list[:-1])
+    # A list that names all entries of its task, or puts the others below its own, compares them all.
+    whole = np.zeros(len(words.tasks), dtype=bool)
+    complete = np.diff(lists.list_starts) >= np.diff(words.task_starts)[lists.list_task]
+    whole[lists.list_task[complete | lists.unlisted_below]] = True
+    next_to = np.flatnonzero(whole[words.entry_task[:-1]] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
+    listed_left, listed_right = _listed_beside(lists, ~whole[lists.list_task])
     graded_left, graded_right = _graded_by_the_same(judgments.grades, words)
-    # A list that puts the others below its own compares all entries of its task.
-    whole = np.isin(words.entry_task, lists.list_task[lists.unlisted_below])
-    next_to = np.flatnonzero(whole[:-1] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
-    left = np.concatenate([judgments.pairs.left, lists.entry[beside], graded_left, next_to])
-    right = np.concatenate([judgments.pairs.right, lists.entry[beside + 1], graded_right, next_to + np.int32(1)])
+    left = np.concatenate([judgments.pairs.left, listed_left, graded_left, next_to])
+    right = np.concatenate([judgments.pairs.right, listed_right, graded_right, next_to + np.int32(1)])
     return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
+
+
+def _listed_beside(lists: Rankings, telling: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """Entries that follow each other in some of the lists."""
+    if not telling.any():
+        return lists.entry[:0], lists.entry[:0]
+    same = lists.row_list[1:] == lists.row_list[:-1]
+    beside = np.flatnonzero(same if telling.all() else same & telling[lists.row_list[1:]])
+    return lists.entry[beside], lists.entry[beside + 1]
 
 
 def _graded_by_the_same(grades: Grades, words: Vocabulary) -> tuple[Codes, Codes]:
@@ -165,13 +176,16 @@ def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[in
     return np.concatenate(filled)
 
 
+def count_pairs(lists: Rankings, vocabulary: Vocabulary) -> int:
+    """How many pairs lists make, at the most."""
+    lengths, sizes = np.diff(lists.list_starts), np.diff(vocabulary.task_starts)[lists.list_task]
+    return int((lengths * (lengths - 1) // 2).sum() + (lengths * sizes)[lists.unlisted_below].sum())
+
+
 def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pairs]:
-    starts = lists.list_starts
-    lengths = np.diff(starts)
-    task_starts = vocabulary.task_starts
+    starts, task_starts = lists.list_starts, vocabulary.task_starts
     open_lists = np.flatnonzero(lists.unlisted_below)
-    task_sizes = np.diff(task_starts)[lists.list_task[open_lists]]
-    count = int((lengths * (lengths - 1) // 2).sum() + (lengths[open_lists] * task_sizes).sum())
+    count = count_pairs(lists, vocabulary)
     if count > MOST_PAIRS:
         raise JudgmentError(
             f"grades and rankings give {count:,} pairs, more than the {MOST_PAIRS:,} that fit; "

@@ -7,6 +7,7 @@ item within a task, and the entries of a task are contiguous.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -115,7 +116,12 @@ class Judgments:
         """The kinds of judgment this study holds."""
         return tuple(kind for kind in KINDS if len(getattr(self, kind)))
 
-    def only(self, kind: Kind) -> Judgments:
+    @property
+    def counts(self) -> dict[Kind, int]:
+        """How many judgments of each kind there are; a ranking is one, however long."""
+        return {"grades": len(self.grades), "pairs": len(self.pairs), "rankings": len(self.rankings.list_annotator)}
+
+    def only(self, *kinds: Kind) -> Judgments:
         """The same study without its judgments of other kinds."""
         code, number = np.zeros(0, np.int32), np.zeros(0)
         nothing: dict[str, Any] = {
@@ -123,7 +129,7 @@ class Judgments:
             "pairs": Pairs(code, code, code, np.zeros(0, np.int8)),
             "rankings": Rankings(code, code, np.zeros(0, bool), code, code, number),
         }
-        return replace(self, **{other: table for other, table in nothing.items() if other != kind})
+        return replace(self, **{other: table for other, table in nothing.items() if other not in kinds})
 
     def annotator_and_task(self) -> tuple[Codes, Codes]:
         """Who gave each judgment, and on which task; a row of a ranking counts as one."""
@@ -145,10 +151,19 @@ class Judgments:
         return len(self.grades) + len(self.pairs) + len(self.rankings)
 
     def __repr__(self) -> str:
-        words = self.vocabulary
-        rows = ", ".join(f"{len(getattr(self, kind)):,} {kind}" for kind in self.kinds) or "empty"
+        words, count = self.vocabulary, self.counts
+        rows = ", ".join(f"{count[kind]:,} {kind}" for kind in self.kinds) or "empty"
         sizes = f"{len(words.tasks):,} tasks, {len(words.items):,} items, {len(words.annotators):,} annotators"
         return f"Judgments({rows}; {sizes})"
+
+
+def check_judgments(given: object) -> None:
+    """Refuse what is not judgments yet, and say what makes them."""
+    if isinstance(given, Judgments):
+        return
+    if isinstance(given, str | PathLike):
+        raise JudgmentError(f"judgments are wanted, not the name of a file: cr.read({str(given)!r}) reads them")
+    raise JudgmentError(f"judgments are wanted, not {type(given).__name__}: cr.judgments(frame) makes them of a data frame")
 
 
 GoldKind = Literal["grade", "score", "rank"]

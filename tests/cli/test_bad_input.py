@@ -9,6 +9,13 @@ import pytest
 WRONG = {
     "unknown method": (("rank", "votes.csv", "--method", "crowdbt"), "no method 'crowdbt' (did you mean 'crowd-bt'?)"),
     "method of no likeness": (("rank", "votes.csv", "--method", "zzz"), "no method 'zzz'; `crowdrank methods` lists them all"),
+    "method by another name": (("rank", "votes.csv", "--method", "kemeny"), "no method 'kemeny' (here it is 'mallows'); `crowdrank"),
+    "method by its letters": (("rank", "votes.csv", "--method", "BT"), "no method 'BT' (here it is 'bradley-terry')"),
+    "method in capitals": (("rank", "votes.csv", "--method", "Crowd_BT"), "no method 'Crowd_BT' (here it is 'crowd-bt')"),
+    "method that learns": (("rank", "votes.csv", "--method", "lambdarank"), "here it is 'lambdamart', which learns from features: `cr"),
+    "other name shown": (("methods", "copeland"), "no method 'copeland' (here it is 'condorcet')"),
+    "other name compared": (("compare", "votes.csv", "--gold", "gold.csv", "--method", "average"), "(here it is 'mean')"),
+    "neither yes nor no": (("rank", "votes.csv", "--set", "intervals=maybe"), "intervals is 'maybe'; it must be true or false"),
     "unknown method shown": (("methods", "bordo"), "did you mean 'borda'?"),
     "unknown method compared": (("compare", "votes.csv", "--gold", "gold.csv", "--method", "bordo"), "did you mean 'borda'?"),
     "set without =": (("rank", "votes.csv", "--set", "prior"), "--set prior: write it as name=value"),
@@ -79,7 +86,7 @@ def test_wrong_rows_are_shown(run, folder):
     lines = done.err.splitlines()
     assert done.code == 2
     assert lines[0] == "wrong.csv:3: winner 'x' is neither 'a' nor 'b'"
-    assert lines[10] == "… and 5 more rows like these"
+    assert lines[10] == "… and 5 more rows like these; where neither won, write 'tie'"
     assert len(lines) == 11
     assert not (folder / "r.csv").exists()
 

@@ -139,3 +139,18 @@ def test_numeric_ids_stay_as_they_are(run, folder):
     out = run("rank", "numbers.parquet").out
     assert "12345" in out
     assert "67890" in out
+
+
+@pytest.mark.parametrize(("said", "meant"), [("yes", True), ("no", False), ("True", True), ("false", False)])
+def test_settings_that_are_true_or_not(run, said, meant):
+    done = run("rank", "votes.csv", "--method", "bradley-terry", "--set", f"intervals={said}", "--json")
+    assert json.loads(done.out)["settings"]["intervals"] is meant
+
+
+def test_ballots_of_one_name(run, folder):
+    (folder / "ballots.csv").write_text("Voter;Candidate;Place\nv; Anna;1\nw;Anna;1\nx;Bo;1\n")
+    done = run("rank", "ballots.csv")
+    assert "nothing could be ranked" in done.out
+    assert "note: most lists name one item alone, which compares nothing" in done.out
+    run("rank", "ballots.csv", "--top-k", "--out", "r.csv")
+    assert pl.read_csv(folder / "r.csv")["item"].to_list() == ["Anna", "Bo"]

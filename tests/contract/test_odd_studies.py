@@ -11,7 +11,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.study import KINDS
 
-ODD_NAMES = ['say "hi"', "a,b", "two\nlines", "🦊 emoji", "  spaces  ", "tab\there", "'", "Ünïcödé", "[b]x[/b]", "-1"]
+ODD_NAMES = ['say "hi"', "a,b", "two\nlines", "🦊 emoji", "two  spaces", "tab\there", "'", "Ünïcödé", "[b]x[/b]", "-1"]
 
 
 def check_quality(consensus):
@@ -71,10 +71,10 @@ def test_annotator_who_only_tied(case, studies):
 
 
 def test_disconnected_tasks_are_told(case, studies):
-    """Methods that compare pairs say which tasks fall apart, and into how many parts."""
+    """Methods that compare items say which tasks fall apart, and into how many parts; grades need no comparison."""
     consensus = case.fit(studies.study(studies.apart(case.kind)))
     told = [note for note in consensus.notes if "do not connect" in note]
-    if "pairs" in case.method.takes:
+    if "rankings" in case.method.takes:
         assert consensus.disconnected == {"broken": 2}
         assert len(told) == 1
         assert "broken (2 parts)" in told[0]

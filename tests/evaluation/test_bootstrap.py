@@ -206,3 +206,10 @@ def test_wrong_words_are_refused(sampled, given, name):
 def test_no_judgments():
     consensus = cr.bootstrap(cr.BradleyTerry(prior=1.0), cr.judgments({"left": [], "right": [], "winner": []}), rounds=3)
     assert len(consensus.low) == 0
+
+
+def test_what_few_rounds_have_is_said():
+    """z is on one ballot of five: a third of the rounds do not draw it, and all others put it first."""
+    lists = {"annotator": list("aabbccddee"), "item": list("xyxyxyxyzx"), "rank": [1, 2] * 5}
+    consensus = cr.bootstrap("borda", cr.judgments(lists), rounds=50)
+    assert any("1 entries hang on so few judgments" in note for note in consensus.notes)

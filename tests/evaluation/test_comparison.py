@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import crowdrank as cr
 from crowdrank.evaluation.comparison import compare
 from crowdrank.evaluation.evaluate import evaluate
-from crowdrank.methods import METHODS
+from crowdrank.methods import METHODS, OF_PAIRS
 from crowdrank.methods.borda import Borda
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.mean import Mean
@@ -144,3 +145,21 @@ def test_same_seed_same_result_and_it_pickles(graded, comparison):
     copy = pickle.loads(pickle.dumps(comparison))
     assert copy.tests.equals(comparison.tests)
     assert str(copy) == str(comparison)
+
+
+def test_methods_that_write_out_millions_of_pairs_are_left_out():
+    """Three lists of 1,500 items make 3.4 million pairs."""
+    place = np.tile(np.arange(1, 1501), 3)
+    lists = cr.judgments({"annotator": np.repeat([1, 2, 3], 1500), "item": place, "rank": place})
+    gold = cr.gold({"item": place[:1500], "rank": place[:1500]})
+    found = cr.compare(lists, gold, measures=["tau"])
+    assert "borda" in found.evaluations
+    assert not set(OF_PAIRS) & set(found.evaluations)
+    assert any(note.startswith("bradley-terry, thurstone") and "name them" in note for note in found.notes)
+
+
+def test_what_is_no_judgments_is_refused():
+    with pytest.raises(JudgmentError, match=r"cr\.read"):
+        cr.compare("votes.csv", cr.gold({"item": ["x"], "grade": [1]}))
+    with pytest.raises(JudgmentError, match=r"cr\.read"):
+        cr.Borda().fit("votes.csv")

@@ -16,6 +16,8 @@ TREC = {
     "map@5": "map_cut_5",
     "p@10": "P_10",
     "p@3": "P_3",
+    "recall@5": "recall_5",
+    "recall@10": "recall_10",
     "mrr": "recip_rank",
     "trec-ndcg": "ndcg",
     "trec-ndcg@10": "ndcg_cut_10",

@@ -37,7 +37,8 @@ def test_names_say_depth_and_persistence(name, depth, persistence):
         ("qwxz", "no measure 'qwxz'; there are ndcg"),
         ("", "no measure ''"),
         ("p", "p needs a depth, as in p@10"),
-        ("ndcg@0", "ndcg needs a depth"),
+        ("ndcg@0", "'ndcg@0' has no depth: the least is 1, as in ndcg@1"),
+        ("recall", "recall needs a depth, as in recall@10"),
         ("tau@5", "whole lists"),
     ],
 )
@@ -45,6 +46,27 @@ def test_unknown_names_are_refused_with_the_nearest_known(name, says):
     with pytest.raises(SettingError) as refused:
         measure(name)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("ndcg_cut_10", "trec-ndcg@10"),
+        ("ndcg_cut.10", "trec-ndcg@10"),
+        ("P_10", "p@10"),
+        ("P.5", "p@5"),
+        ("recall_100", "recall@100"),
+        ("recall.1000", "recall@1000"),
+        ("map_cut_5", "map@5"),
+        ("recip_rank", "mrr"),
+        ("AP@10", "map@10"),
+        ("RR", "mrr"),
+        ("R@10", "recall@10"),
+    ],
+)
+def test_names_of_trec_eval_and_ir_measures(theirs, ours):
+    assert measure(theirs) == measure(ours)
+    assert measure(theirs).name == ours
 
 
 def test_every_family_is_listed_and_parses_and_pickles():
@@ -67,6 +89,7 @@ def test_usual_measures_one_name_and_names_named_twice(truth):
     assert [each.name for each in choose(None, gold)] == ["ndcg@10", "map", "acc", "tau"]
     assert [each.name for each in choose("map", gold)] == ["map"]
     assert [each.name for each in choose(["map", "tau", "map"], gold)] == ["map", "tau"]
+    assert [each.name for each in choose(["p@5", "P_5"], gold)] == ["p@5"]
     with pytest.raises(SettingError, match="no measures are named"):
         choose([], gold)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 import crowdrank as cr
 
@@ -92,3 +92,14 @@ def test_without_errors_it_says_what_to_do(study, method):
 def test_levels(consensus, level):
     with pytest.raises(cr.SettingError, match="level"):
         cr.neighbours(consensus, level=level)
+
+
+def test_after_a_bootstrap_the_rounds_are_counted():
+    """Of ten ballots seven put x first: another ten would do so, too, with the chance of a binomial majority. Places have no normal gaps."""
+    lists = [("x", "y")] * 7 + [("y", "x")] * 3
+    rows = [(f"a{number}", item, place + 1) for number, order in enumerate(lists) for place, item in enumerate(order)]
+    annotator, item, rank = zip(*rows, strict=True)
+    judgments = cr.judgments({"annotator": annotator, "item": item, "rank": rank})
+    found = cr.neighbours(cr.bootstrap("mallows", judgments, rounds=1000, seed=1))
+    majority = binom.sf(5, 10, 0.7) + binom.pmf(5, 10, 0.7) / 2
+    assert found["probability"][0] == pytest.approx(majority, abs=0.03)

@@ -61,9 +61,15 @@ BAD = [
     ("column twice", "v.csv", b"left,left,right,winner\na,a,b,a\n", ["v.csv: two columns are called 'left'"]),
     ("column twice by case", "v.csv", b"left,LEFT,right,winner\na,a,b,a\n", ["v.csv: 'left' and 'LEFT' are the same name"]),
     ("no header", "v.csv", b"ann,a,b,a\nann,b,c,c\n", ["v.csv: two columns", "the first line must name the columns"]),
-    ("semicolons", "v.csv", GOOD.replace(b",", b";"), ["v.csv: one column only", "';'", "','"]),
-    ("tabs in csv", "v.csv", GOOD.replace(b",", b"\t"), ["v.csv: one column only", r"'\t'"]),
-    ("commas in tsv", "v.tsv", GOOD, ["v.tsv: one column only", "','"]),
+    (
+        "after sep=",
+        "v.csv",
+        b"sep=;\r\n" + GOOD.replace(b",", b";") + b"x;a;b;q\n",
+        ["v.csv:5: winner 'q' is neither 'a' nor 'b'"],
+    ),
+    ("wrong sep=", "v.csv", b"sep=;\n" + GOOD, ["v.csv: cannot tell the kind of judgment"]),
+    ("nameless column", "v.csv", b"item,grade,,\nx,1,,\ny,1,5,\n", ["v.csv:3: '5' stands in a column without name"]),
+    ("letters with semicolons", "v.csv", b"item;grade\nx;1,a\n", ["v.csv:2: grade '1,a' is not a finite number"]),
     ("UTF-16", "v.csv", GOOD.decode().encode("utf-16"), ["v.csv: is UTF-16; save it as UTF-8"]),
     ("UTF-16 without mark", "v.csv", GOOD.decode().encode("utf-16-le"), ["v.csv:1: holds a NUL byte"]),
     ("Latin-1", "v.csv", GOOD + b"x,a,b\xe9,a\n", ["v.csv:4: byte 0xe9 is not UTF-8"]),
@@ -139,7 +145,7 @@ def test_ten_rows_are_shown_then_a_count(tmp_path):
         cr.read(path)
     lines = str(error.value).splitlines()
     assert [line.split(":")[-2] for line in lines[:10]] == [str(line) for line in range(2, 12)]
-    assert lines[10:] == ["… and 1,224 more rows like these"]
+    assert lines[10:] == ["… and 1,224 more rows like these; where neither won, write 'tie'"]
 
 
 @pytest.mark.parametrize("file", ["v.csv", "v.tsv", "v.csv.gz"])

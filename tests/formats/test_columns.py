@@ -1,5 +1,7 @@
 """Which column is which: the names users already have, and any name by option."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -137,6 +139,87 @@ def test_a_list_column_tells_lists_of_one_annotator_apart():
     assert lists(cr.judgments(frame)) == [(0, "ann", "x", 1.0), (0, "ann", "y", 2.0), (1, "ann", "y", 1.0), (1, "ann", "x", 2.0)]
     with pytest.raises(cr.JudgmentError, match="row 3: 'x' has another rank in the same list"):
         cr.judgments({name: values for name, values in frame.items() if name != "list"})
+
+
+def test_what_tells_lists_apart_is_named():
+    rows = {
+        "annotator": ["ann"] * 4,
+        "row": [1, 2, 3, 4],
+        "hit": [1, 1, 2, 2],
+        "item": ["x", "y", "y", "x"],
+        "rank": [1, 2, 1, 2],
+    }
+    with pytest.raises(cr.JudgmentError, match=r"a list is the rows of one annotator; .* named by --column list=hit$"):
+        cr.judgments(rows)
+    assert len(cr.judgments(rows, columns={"list": "hit"}).rankings.list_annotator) == 2
+    with pytest.raises(cr.JudgmentError, match=r"--column list=NAME$"):
+        cr.judgments({name: rows[name] for name in ("annotator", "item", "rank")})
+    with pytest.raises(cr.JudgmentError, match=r"a list is the rows of one annotator and list$"):
+        cr.judgments({**rows, "list": [1] * 4})
+
+
+def test_votes_of_an_election():
+    frame = {"Voter": ["v", "v", "w", "w"], "Candidate": ["x", "y", "y", "x"], "Place": [1, 2, 1, 2]}
+    assert lists(cr.judgments(frame)) == [(0, "v", "x", 1.0), (0, "v", "y", 2.0), (1, "w", "y", 1.0), (1, "w", "x", 2.0)]
+    ballots = {"ballot": [1, 1, 2, 2], "candidate": frame["Candidate"], "place": frame["Place"]}
+    assert [row[0] for row in lists(cr.judgments(ballots))] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("frame", "typed"),
+    [
+        (["Who", "Name", "Place"], "as in --column item=Name$"),
+        (["Who", "First name", "Stars"], "as in --column 'item=First name' --column grade=Stars$"),
+        (["item", "stars"], "as in --column grade=stars$"),
+        (["left", "right", "best"], "as in --column winner=best$"),
+        (["rank"], "rankings need item, rank$"),
+    ],
+)
+def test_what_to_type_for_columns_of_other_names(frame, typed):
+    with pytest.raises(cr.JudgmentError, match=typed) as error:
+        cr.judgments({name: ["1"] for name in frame})
+    assert "did you mean" not in str(error.value)
+    if "--column" in typed:
+        options = [part.split("=") for part in re.findall(r"--column '?(\w+=[\w ]+)", str(error.value))]
+        cr.judgments({name: ["1"] if name != "right" else ["2"] for name in frame}, columns=dict(options))
+
+
+LEFT_OUT = (
+    "what a list leaves out is taken as not compared with what it names; if it stands below, say --top-k (top_k=True); if not, "
+)
+
+
+def ballots(*texts: str) -> dict[str, list]:
+    rows = [(who, item, rank) for who, text in enumerate(texts) for rank, item in enumerate(text, 1)]
+    return dict(zip(("annotator", "item", "rank"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_lists_that_leave_out_much_are_told():
+    """The usual list of 'ab', 'cd', 'ef' and 'abcdef' names 2 of 6 items."""
+    told = (f"the usual list names 2 items of the 6 that its task's lists name together: {LEFT_OUT}--no-top-k",)
+    assert cr.judgments(ballots("ab", "cd", "ef", "abcdef")).notes == told
+    assert cr.judgments(ballots("ab", "cd", "ef", "abcdef"), top_k=True).notes == ()
+    assert cr.judgments(ballots("ab", "cd", "ef", "abcdef"), top_k=False).notes == ()
+    assert cr.judgments(ballots("abc", "def", "abcdef")).notes == ()  # half of them
+
+
+def test_ballots_of_one_name_are_told():
+    told = (f"most lists name one item alone, which compares nothing: {LEFT_OUT}--no-top-k",)
+    assert cr.judgments(ballots("a", "b", "a")).notes == told
+    assert cr.judgments(ballots("a", "a")).notes == ()  # there is nothing else
+    won = cr.fit("borda", cr.judgments(ballots("a", "b", "a"), top_k=True)).ranking
+    assert won["item"].to_list() == ["a", "b"]
+
+
+def test_what_other_files_and_tasks_name_counts():
+    first, second = ballots("ab", "ab", "ab"), ballots("cdefg", "cdefg")
+    assert len(cr.judgments(first, second).notes) == 1
+    both = [{**frame, "task": [name] * len(frame["rank"])} for name, frame in (("s", first), ("t", second))]
+    assert cr.judgments(*both).notes == ()
+
+
+def test_rankings_are_counted_as_lists():
+    assert repr(cr.judgments(ballots("ab", "ba"))) == "Judgments(2 rankings; 1 tasks, 2 items, 2 annotators)"
 
 
 def test_a_repeated_row_of_a_list_is_dropped_with_a_note():

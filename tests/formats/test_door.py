@@ -30,7 +30,7 @@ odd = st.sampled_from(
 text = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), odd, st.just("long" * 5000)
 )
-names = text.filter(lambda name: name.strip() and name not in TIE_WORDS)
+names = text.map(str.strip).filter(lambda name: name and name not in TIE_WORDS)
 vocabularies = st.lists(names, min_size=2, max_size=6, unique=True)
 
 

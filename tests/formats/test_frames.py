@@ -175,6 +175,7 @@ def test_the_index_of_a_pandas_frame_does_not_matter():
     [
         (None, "a data frame or a dict of columns is wanted, not NoneType"),
         ([1, 2], "not list"),
+        ("votes.csv", r"not str; cr\.read\(\.\.\.\) takes the names of files"),
         (pl.Series([1]), "not Series"),
         ({"left": ["x"], "right": ["y", "z"]}, "the data frame: .*height of column 'right'"),
         (pd.DataFrame([["x", "y"]], columns=["left", "left"]), "the data frame: Expected unique column names"),
@@ -185,6 +186,32 @@ def test_the_index_of_a_pandas_frame_does_not_matter():
 def test_what_is_no_table(frame, wanted):
     with pytest.raises(cr.JudgmentError, match=wanted):
         cr.judgments(frame)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (
+            ["a.csv", "b.csv"],
+            r"the name of a file is wanted, not list; name the files one by one, as in cr\.read\('a\.csv', 'b\.csv'\)",
+        ),
+        (pl.DataFrame(VOTES), r"not DataFrame; cr\.judgments\(frame\) takes data frames"),
+        (None, "the name of a file is wanted, not NoneType"),
+    ],
+)
+def test_what_is_no_name_of_a_file(given, wanted):
+    for door in (cr.read, cr.read_gold, cr.read_ranking):
+        with pytest.raises(cr.JudgmentError, match=wanted):
+            door(given)
+
+
+def test_a_method_wants_judgments():
+    with pytest.raises(cr.JudgmentError, match=r"judgments are wanted, not the name of a file: cr\.read\('ok\.csv'\) reads them"):
+        cr.fit("borda", "ok.csv")
+    with pytest.raises(cr.JudgmentError, match=r"not DataFrame: cr\.judgments\(frame\) makes them"):
+        cr.fit("borda", pl.DataFrame(VOTES))
+    with pytest.raises(cr.JudgmentError, match="judgments are wanted"):
+        cr.train("crf", "ok.csv", cr.gold({"item": ["x"], "grade": [1]}))
 
 
 def test_no_frame_at_all():

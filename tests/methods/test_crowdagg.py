@@ -5,7 +5,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.methods.crowdagg import CrowdAgg, _Crowd
-from crowdrank.methods.crowdagg_reference import algorithm_1, algorithm_2, contest_chances, expected_discounts
+from crowdrank.methods.crowdagg_reference import _convolved, algorithm_1, algorithm_2, contest_chances, expected_discounts
 from crowdrank.settings import SettingError
 
 READINGS = ("judged", "task", "hard", "literal")
@@ -82,7 +82,7 @@ def by_algorithm_1(matrices, reading, quality, discount):
 def by_the_fast_path(study, settings, quality):
     """The same from the kernels: what they leave out for items not judged is put back, and the units are taken off."""
     crowd = _Crowd(study, settings)
-    gains = crowd.gains(np.asarray(quality)) * crowd.ballots[0]
+    gains = crowd.gains(np.asarray(quality)) * crowd.ballots[0] * crowd.unit[0]
     annotator = np.r_[crowd.lists.annotator[crowd.lists.row_list], crowd.pairs.annotator]
     values = np.zeros((len(quality), study.vocabulary.n_entries))
     np.add.at(values, (annotator, crowd.entry), gains)
@@ -270,6 +270,25 @@ def test_a_function_that_is_the_measure_gives_the_same(n):
     study = cr.simulate.pairs(items=n, annotators=3, votes=200, seed=1).judgments
     named, given = CrowdAgg(quality="equal").fit(study), CrowdAgg(measure=ndcg, quality="equal").fit(study)
     np.testing.assert_allclose(given.score, named.score, atol=1e-10)
+
+
+def test_a_tiny_discount_keeps_its_digits(build):
+    """Precision at three of 300 items: the chance to be there is the smallest of numbers, and still tells items apart, in tasks of all sizes."""
+    lists, entries = [], []
+    for task, n in (("large", 300), ("small", 5)):
+        items = [f"i{j:03}" for j in range(n)]
+        entries += [(task, item) for item in items]
+        lists += [(task, annotator, [[item] for item in items], False) for annotator in "ab"]
+    study = build.judgments(lists=lists, entries=entries)
+    found = CrowdAgg(measure=top_three, quality="equal").fit(study)
+    for task in (0, 1):
+        score = found.score[study.vocabulary.entry_task == task]
+        outcome = np.sign(np.arange(len(score))[None, :] - np.arange(len(score))[:, None]).astype(float)
+        np.fill_diagonal(outcome, np.nan)
+        chance = contest_chances(outcome, "judged")
+        in_three = np.array([_convolved(np.delete(chance[j], j))[:3].sum() for j in range(len(score))])
+        expected = in_three - _convolved(np.full(len(score) - 1, 0.5))[:3].sum()
+        np.testing.assert_allclose(score, expected / np.abs(expected).max(), rtol=1e-10)
 
 
 def test_odd_lists(build):

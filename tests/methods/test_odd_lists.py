@@ -73,3 +73,19 @@ def test_an_item_graded_twice(method, build):
 def test_all_tied_and_long(method):
     rows = ", ".join(f"k{k} i{n:03} 1" for k in range(3) for n in range(50))
     assert set(cr.fit(method, study(rows)).ranking["rank"]) == {1}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_lists_that_never_connect_are_told(method):
+    apart = cr.fit(method, study("ann a 1, ann b 2, bob c 1, bob d 2"))
+    assert apart.disconnected == {"all": 2}
+    assert any("comparisons do not connect in 1 of 1 tasks" in note for note in apart.notes)
+    together = study("ann a 1, ann b 2, bob c 1, bob d 2, cy b 1, cy c 2")
+    assert cr.fit(method, together).disconnected == {}
+    assert cr.fit(method, study("ann a 1, ann b 2, bob c 1, bob d 2", top_k=True)).disconnected == {}
+
+
+@pytest.mark.parametrize("method", ["borda", "rrf"])
+def test_pairs_that_a_method_leaves_aside_connect_nothing(method, build):
+    lists = [("t", "k", [["a"], ["b"]], False), ("t", "l", [["c"], ["d"]], False)]
+    assert cr.fit(method, build.judgments(lists=lists, pairs=[("t", "k", "b", "c", "b")])).disconnected == {"t": 2}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import crowdrank as cr
 from crowdrank import simulate
 from crowdrank.methods.bradley_terry import BradleyTerry
 from crowdrank.methods.crowd_bt import CrowdBT
@@ -113,3 +114,11 @@ def test_one_nobody_compared_is_the_least_sure_and_does_not_blur_the_others(buil
     assert (consensus.rank_low <= consensus.rank)[others].all()
     assert (consensus.rank <= consensus.rank_high)[others].all()
     assert np.median((consensus.rank_high - consensus.rank_low)[others]) <= 6
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "crowd-bt", "trueskill", "online-crowd-bt"])
+def test_intervals_from_lists_come_with_a_warning(method):
+    lists = {"annotator": list("aaabbb"), "item": list("xyzyxz"), "rank": [1, 2, 3] * 2}
+    votes = {"annotator": ["a"], "left": ["x"], "right": ["y"], "winner": ["x"]}
+    assert any("hang together" in note for note in cr.fit(method, cr.judgments(lists)).notes)
+    assert not any("hang together" in note for note in cr.fit(method, cr.judgments(votes)).notes)

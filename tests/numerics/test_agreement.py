@@ -1,11 +1,11 @@
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdrank.numerics.agreement import concordance, concordance_of_ranks, count_answers, pair_agreement
+from crowdrank.numerics.agreement import concordance, concordance_of_ranks, count_answers, pair_agreement, spread_of_lists
 from crowdrank.study import Pairs
 
 # Few values, so that positions and scores are often equal.
@@ -69,3 +69,14 @@ def test_votes_agree_with_looking_at_each(rows, weighted):
         assert count_answers(pairs, 3)[who].tolist() == [
             sum(k == who and o == said for k, _, _, o, _ in rows) for said in (-1, 0, 1)
         ]
+
+
+@pytest.mark.parametrize("position", [[1, 2], [1, 2, 3, 4, 5], [1, 1, 2, 3, 3], [1, 1, 1], [4, 5, 5, 5, 6], [7]])
+def test_how_far_agreement_with_orders_at_random_spreads(position):
+    """All orders written out; a single vote is right or wrong, which has a variance of a quarter."""
+    pairs = [(a, b) for a in range(len(position)) for b in range(a) if position[a] != position[b]]
+    orders = list(permutations(range(len(position))))
+    shared = [sum((position[a] - position[b]) * (order[a] - order[b]) > 0 for a, b in pairs) for order in orders]
+    told, spread = spread_of_lists(np.array([0, len(position), len(position)]), np.array(position, dtype=float))
+    assert told.tolist() == [len(pairs), 0]
+    assert spread == pytest.approx([4 * np.var(shared), 0])

@@ -142,7 +142,7 @@ def _costs(path: Path) -> dict[Any, float]:
             raise JudgmentError(
                 f"{path}: has no column {column!r}; it must have annotator and cost, and has {', '.join(source.columns)}"
             )
-    return dict(zip(source.ids("annotator").to_list(), source.numbers("cost").tolist(), strict=True))
+    return dict(zip(source.names("annotator"), source.numbers("cost").tolist(), strict=True))
 
 
 def _stopping(judgments: Any, budget: int | None, width: float | None, top: int | None, sure: float, seed: int) -> Any:

@@ -12,7 +12,12 @@ import typer
 
 from crowdrank.cli import options, screen
 
-SHARED = {"max_iter": "the most steps the fit may take", "seed": "fixes everything random"}  # need no comment in every method
+SHARED = {  # need no comment in every method
+    "max_iter": "the most steps the fit may take",
+    "tol": "the step at which the fit has converged",
+    "intervals": "say how sure the scores are",
+    "seed": "fixes everything random",
+}
 
 
 def methods(
@@ -55,7 +60,7 @@ def describe(method: type) -> dict[str, Any]:
 def _show_one(method: type) -> None:
     screen.show_text((sys.modules[method.__module__].__doc__ or "").strip())
     screen.say(f"Takes {describe(method)['takes']}.\n")
-    meaning = _meaning(method)
+    meaning = meanings(method)
     values = {each.name: options.as_text(each.default) for each in fields(method)}
     if values:
         texts = [f"{name}={value}" for name, value in values.items()]
@@ -64,8 +69,8 @@ def _show_one(method: type) -> None:
         screen.say("It has no settings.")
 
 
-def _meaning(method: type) -> dict[str, str]:
+def meanings(method: type) -> dict[str, str]:
     """What each setting is, as the comment beside it says."""
-    beside = re.compile(r"^    (\w+): .* = .*?  # (.+)$", re.MULTILINE)
+    beside = re.compile(r"^    (\w+): .* = (?:\(\n +)?.*?  # (.+)$", re.MULTILINE)
     sources = [inspect.getsource(each) for each in reversed(method.__mro__[:-1])]  # settings may be those of another method
     return {**SHARED, **dict(beside.findall("".join(sources)))}

@@ -20,7 +20,11 @@ Files = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="ROLE=NAME", help="A column by another name: annotator=user. May be repeated."),
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help="A column by another name: annotator=user; list=hit where a column tells several rankings of one annotator apart. May be repeated.",
+    ),
 ]
 # A flag takes no value: nothing stands behind its name in the help.
 TopK = Annotated[
@@ -37,7 +41,12 @@ Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result
 Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Fixes everything random.")]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", metavar="NAMES", help="One measure, or several with commas: ndcg@10,map,acc,tau."),
+    typer.Option(
+        "--measure",
+        metavar="NAMES",
+        help="One measure, or several with commas: ndcg@10,map. There are ndcg, trec-ndcg, letor-ndcg, p, recall, map, rbp, err and mrr, "
+        "with @k for a depth, and acc, tau, spearman; docs/measures.md says what each is.",
+    ),
 ]
 Ignore = Annotated[
     bool, typer.Option("--ignore-unjudged", metavar="", help="Leave items without gold out instead of counting them irrelevant.")
@@ -72,7 +81,7 @@ def _value(name: str, text: str, declared: Any) -> Any:
         declared = get_args(declared)[0]
     try:
         if declared is bool:
-            return {"true": True, "false": False}[text.lower()]
+            return {"true": True, "yes": True, "false": False, "no": False}[text.lower()]
         if declared is float:
             return float(text)
         if declared is int:

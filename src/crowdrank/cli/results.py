@@ -24,6 +24,9 @@ def show_ranking(consensus: Consensus) -> None:
 
     tasks = consensus.vocabulary.tasks
     ranked = consensus.ranking.filter(pl.col("rank").is_not_null())
+    if ranked.is_empty():
+        screen.say("nothing could be ranked; the notes say why")
+        return
     if len(tasks) > 1:
         first = ranked["task"].unique(maintain_order=True).head(TASKS_SHOWN)
         top = ranked.filter(pl.col("task").is_in(first.implode())).group_by("task", maintain_order=True).head(TOP_OF_TASK)

@@ -60,9 +60,8 @@ def counted(count: int, things: str) -> str:
 
 def in_words(judgments: Judgments) -> str:
     """A study as a sentence would have it."""
-    words, lists = judgments.vocabulary, judgments.rankings
-    rows = {"grades": len(judgments.grades), "pairs": len(judgments.pairs), "rankings": len(lists.list_annotator)}
-    given = " and ".join(counted(rows[kind], kind) for kind in judgments.kinds) or "no judgments"
+    words = judgments.vocabulary
+    given = " and ".join(counted(judgments.counts[kind], kind) for kind in judgments.kinds) or "no judgments"
     by = counted(len(words.annotators), "annotators")
     return f"{given} by {by} on {counted(len(words.items), 'items')} in {counted(len(words.tasks), 'tasks')}"
 

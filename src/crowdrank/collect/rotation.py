@@ -22,7 +22,7 @@ def rotation(words: Vocabulary, items: Any) -> tuple[Vocabulary, NDArray[np.bool
     source = items if isinstance(items, Source) else of_frame(items)[0]
     if "item" not in source.columns:
         raise JudgmentError(f"{source.name}: has no column 'item'; it has {', '.join(source.columns)}")
-    names = ids(source.ids("item").to_list())
+    names = ids(source.names("item"))
     listed = _vocabulary(_tasks(source, words, len(names)), names, words)
     words = joined(words, listed)
     rows = _rows(words, listed, names, _tasks(source, words, len(names)))
@@ -36,7 +36,7 @@ def rotation(words: Vocabulary, items: Any) -> tuple[Vocabulary, NDArray[np.bool
 
 def _tasks(source: Source, words: Vocabulary, count: int) -> Ids:
     if "task" in source.columns:
-        return ids(source.ids("task").to_list())
+        return ids(source.names("task"))
     if len(words.tasks) > 1:
         raise JudgmentError(
             f"{source.name}: has no column 'task', and the study has {len(words.tasks):,}; say which items are in which"

@@ -24,6 +24,7 @@ from crowdrank.settings import check, choice
 from crowdrank.study import Floats, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
+SELDOM = 0.05  # share of the rounds that may lack an entry
 ROUGHLY = 1e-3  # the last step of a fit in log-odds; what is left after it is far below what differs between rounds
 
 
@@ -50,8 +51,8 @@ def bootstrap(
     """The consensus of a method, by name or with its settings, with intervals from fits to resampled studies.
 
     `over` says what is drawn with replacement: pairs, grades and whole rankings, or annotators with all they said. The result is that
-    of the method itself with low and high, rank_low and rank_high, the error of the gaps between neighbours, and quality_low and
-    quality_high of the annotators: the range that holds the share `level` of all rounds, widened to hold the estimate. A prior that
+    of the method itself with low and high, rank_low and rank_high, the error of the gaps between neighbours and how often the upper one was
+    above, and quality_low and quality_high of the annotators: the range that holds the share `level` of all rounds, widened to hold the estimate. A prior that
     the method chooses from the votes is chosen once. Scores that mean something only beside those of their task (as after comparisons)
     are taken relative to the task's mean.
 
@@ -147,8 +148,10 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
     quality = consensus.annotator_columns["quality"]
     worst, best = _range(found.quality, shares, quality)
     above, below = consensus.neighbours
-    gap_error = np.full(len(consensus.score), np.nan)
-    gap_error[above] = _deviation(found.score[:, above] - found.score[:, below])
+    gap_error, gap_chance = np.full((2, len(consensus.score)), np.nan)
+    gap = found.score[:, above] - found.score[:, below]
+    gap_error[above] = _deviation(gap)
+    gap_chance[above] = _share_above(gap)
     rounds = len(found.score)
     note = f"intervals hold {level:.0%} of {rounds:,} fits to resampled {over}"
     late = [f"{found.stopped:,} of {rounds:,} fits to resampled {over} did not converge"] if found.stopped else []
@@ -159,9 +162,19 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
         rank_low=_whole(np.floor(first)),
         rank_high=_whole(np.ceil(last)),
         gap_error=gap_error,
+        gap_chance=gap_chance,
         annotator_columns={**consensus.annotator_columns, "quality_low": worst, "quality_high": best},
-        notes=(*consensus.notes, note, *late),
+        notes=(*consensus.notes, note, *late, *_seldom_drawn(found.score)),
     )
+
+
+def _seldom_drawn(score: Floats) -> list[str]:
+    """What hangs on few judgments is missing from many rounds, and those that have it say the same of it."""
+    missing = np.isnan(score).mean(axis=0)
+    few = int(((missing > SELDOM) & (missing < 1)).sum())
+    if not few:
+        return []
+    return [f"{few:,} entries hang on so few judgments that many rounds lack them: their intervals are too narrow"]
 
 
 def _whole(rank: Floats) -> NDArray[np.int32]:
@@ -182,6 +195,13 @@ def _at(ordered: Floats, place: Floats, column: NDArray[np.intp]) -> Floats:
     lower, upper = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     part = place - lower
     return np.asarray(ordered[lower, column] * (1 - part) + ordered[upper, column] * part)
+
+
+def _share_above(gap: Floats) -> Floats:
+    """The share of the rounds with a value in which it is above 0, ties counted half; NaN where none has one."""
+    told = (~np.isnan(gap)).sum(axis=0)
+    above = (gap > 0).sum(axis=0) + (gap == 0).sum(axis=0) / 2
+    return np.asarray(np.divide(above, told, out=np.full(len(told), np.nan), where=told > 0))
 
 
 def _deviation(values: Floats) -> Floats:

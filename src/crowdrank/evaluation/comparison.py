@@ -12,18 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, frame_of
+from crowdrank.convert import as_rankings, count_pairs
 from crowdrank.evaluation.evaluate import Evaluation, Unjudged, evaluate_matched
 from crowdrank.evaluation.folds import Folds, cross_fitted, folds_of
 from crowdrank.evaluation.leaderboard import leaderboard
 from crowdrank.evaluation.matching import match
 from crowdrank.evaluation.measures import choose
 from crowdrank.evaluation.significance import holm, paired_t, randomisation
-from crowdrank.methods import ALL, METHODS, SUPERVISED, Method, Supervised, method, supervised
+from crowdrank.methods import ALL, METHODS, OF_PAIRS, SUPERVISED, Method, Supervised, method, supervised
 from crowdrank.numerics.progress import report
 from crowdrank.settings import SettingError, choice
-from crowdrank.study import Frame, Gold, JudgmentError, Judgments
+from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
+MANY_PAIRS = 3_000_000  # made of lists: methods that write them out take minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +92,20 @@ def compare(
 ) -> Comparison:
     """Fit several methods to the same judgments and measure them against gold, which no method gets to see.
 
-    `methods` are names or methods with their settings; without them, all that can take the study. A method that cannot is a note.
+    `methods` are names or methods with their settings; without them, all that can take the study, but for those that would write out
+    millions of pairs of its lists. A method that cannot is a note.
     Supervised methods need `folds`, task → fold or a number of them: each task is ranked by what was learned from the gold of other
-    folds. `seed` goes to the methods given by name that have one, to the drawing of folds, and to the randomisation test. For the rest
-    see `evaluate`.
+    folds. `seed` goes to the methods given by name that have one, to the drawing of folds, and to the randomisation test; those given by
+    name compute no intervals. For the rest see `evaluate`.
     """
+    check_judgments(judgments)
     choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     chosen = choose(measures, gold)
     matching = match(judgments.vocabulary, gold)
     fold = None if folds is None else folds_of(folds, judgments, gold, seed)
-    fitted, seconds, failed = _fit_all(_labelled(_methods(methods, judgments, fold, seed)), judgments, gold, fold)
+    left_out = _left_out(judgments) if methods is None else []
+    chosen_methods = _methods(methods, judgments, fold, seed, left_out)
+    fitted, seconds, failed = _fit_all(_labelled(chosen_methods), judgments, gold, fold)
     if not fitted:
         raise JudgmentError("no method could be fitted: " + "; ".join(failed))
     evaluations = {
@@ -115,28 +121,45 @@ def compare(
         seconds,
         _tests(names, evaluations, seed),
         judgments.vocabulary.frame,
-        (*failed, *_few_tasks(len(matching.tasks)), *_merged(said)),
+        (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *_merged(said)),
     )
 
 
 def _methods(
-    wanted: Iterable[str | Method | Supervised] | None, judgments: Judgments, fold: Folds | None, seed: int
+    wanted: Iterable[str | Method | Supervised] | None,
+    judgments: Judgments,
+    fold: Folds | None,
+    seed: int,
+    left_out: Sequence[str],
 ) -> list[Any]:
     if wanted is None:
         table = METHODS if fold is None else ALL
-        wanted = [name for name, kind in table.items() if set(kind.takes) & set(judgments.kinds)]
+        wanted = [name for name, kind in table.items() if set(kind.takes) & set(judgments.kinds) and name not in left_out]
     chosen = [
-        _seeded(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
+        _named(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
     ]
     if not chosen:
         raise JudgmentError("no method to compare: the study has no judgments, or no method is named")
     return chosen
 
 
-def _seeded(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
+def _left_out(judgments: Judgments) -> list[str]:
+    """Methods that would write out too many pairs."""
+    many = count_pairs(as_rankings(judgments), judgments.vocabulary) > MANY_PAIRS
+    return [name for name in OF_PAIRS if many]
+
+
+def _slow(left_out: Sequence[str]) -> list[str]:
+    if not left_out:
+        return []
+    return [f"{', '.join(left_out)} write out every pair of the lists, which are millions: left out; name them to compare them"]
+
+
+def _named(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
+    """The method of that name, without intervals, which cost time and change no ranking."""
     make: Any = supervised if name in SUPERVISED and fold is not None else method
-    chosen = make(name)
-    return make(name, seed=seed) if "seed" in _settings(chosen) else chosen  # type: ignore[no-any-return]
+    wanted = {"seed": seed, "intervals": False}
+    return make(name, **{setting: wanted[setting] for setting in wanted.keys() & _settings(make(name))})  # type: ignore[no-any-return]
 
 
 def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Supervised]:

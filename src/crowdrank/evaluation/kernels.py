@@ -97,6 +97,12 @@ def precision(lists: GradedLists, depth: int) -> Floats:
     return np.bincount(top.task, minlength=lists.n_tasks) / depth
 
 
+def recall(lists: GradedLists, depth: int) -> Floats:
+    """The share of the relevant items there are that is among the first `depth`."""
+    top = lists.ranked.top(depth, RELEVANT)
+    return _ratio(np.bincount(top.task, minlength=lists.n_tasks).astype(float), lists.relevant)
+
+
 def average_precision(lists: GradedLists, depth: int | None) -> Floats:
     """Precision at each relevant item found, summed, over the number of relevant items there are."""
     top = lists.ranked.top(depth, RELEVANT)

@@ -6,6 +6,7 @@
 | `trec-ndcg`, `trec-ndcg@k` | gain g, as trec_eval's ndcg and ndcg_cut |
 | `letor-ndcg`, `letor-ndcg@k` | gain 2^g − 1, no discount at positions 1 and 2 (1/log2(i) from i = 2), as LETOR's script |
 | `p@k` | precision |
+| `recall@k` | the share of all relevant items of the gold that is among the first k, as trec_eval's recall |
 | `map`, `map@k` | average precision; recall base: all relevant items of the gold, as trec_eval's map and map_cut |
 | `rbp`, `rbp.95`, … `@k` | rank-biased precision, persistence .8 unless told; an item is relevant or not, as in ir-measures' RBP(rel=1) |
 | `err`, `err@k` | expected reciprocal rank; (2^g − 1) / 2^top is the chance to stop, top the largest grade in gold |
@@ -13,6 +14,8 @@
 | `acc` | share of pairs of different gold that the scores put strictly in that order (Chen et al., WSDM 2013, eq. 20) |
 | `tau` | Kendall's τ-b |
 | `spearman` | Spearman's rank correlation |
+
+trec_eval's own names (ndcg_cut_10, P_10, recip_rank, recall_100) are understood, and shown as ours. docs/measures.md says it all at length.
 
 Relevant is a grade of at least 1. Negative grades (spam, broken pages) have no gain. gdeval's err takes 4 for the top grade whatever
 the gold; ours is the same where the gold has a 4.
@@ -51,6 +54,7 @@ FAMILIES: dict[str, Family] = {
     "trec-ndcg": Family(partial(kernels.ndcg, gain=kernels.linear_gain)),
     "letor-ndcg": Family(partial(kernels.ndcg, discount=kernels.letor_discount)),
     "p": Family(kernels.precision, depth="needed"),
+    "recall": Family(kernels.recall, depth="needed"),
     "map": Family(kernels.average_precision),
     "rbp": Family(kernels.rank_biased_precision, persistence=0.8),
     "err": Family(kernels.expected_reciprocal_rank),
@@ -59,6 +63,8 @@ FAMILIES: dict[str, Family] = {
     "tau": Family(order.kendall, looks_at="orders", depth="none"),
     "spearman": Family(order.spearman, looks_at="orders", depth="none"),
 }
+# Names that others have for them: trec_eval's, which write the depth as _10 or .10, and ir-measures'.
+ELSEWHERE = {"ndcg_cut": "trec-ndcg", "map_cut": "map", "recip_rank": "mrr", "ap": "map", "rr": "mrr", "r": "recall"}
 ORDER_MEASURES = [name for name, family in FAMILIES.items() if family.looks_at == "orders"]
 DEFAULTS: dict[GoldKind, tuple[str, ...]] = {
     "grade": ("ndcg@10", "map", "acc", "tau"),
@@ -69,7 +75,7 @@ DEFAULTS: dict[GoldKind, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure with its depth, by the name it was asked for."""
+    """A measure with its depth, by our name for it."""
 
     name: str
     family: Family
@@ -90,7 +96,7 @@ def measure(name: str) -> Measure:
     >>> measure("ndcg@10").depth, measure("rbp.95").persistence
     (10, 0.95)
     """
-    wanted = name.strip().lower()
+    wanted = _ours(name.strip().lower())
     parts = re.fullmatch(r"([a-z-]+)(\.\d+)?(?:@(\d+))?", wanted)
     family = FAMILIES.get(parts[1]) if parts else None
     if parts is None or family is None or (parts[2] and family.persistence is None):
@@ -98,16 +104,31 @@ def measure(name: str) -> Measure:
     depth = int(parts[3]) if parts[3] else None
     if family.depth == "none" and depth is not None:
         raise SettingError(f"{parts[1]} looks at whole lists: {parts[1]!r}, not {name!r}")
-    if depth == 0 or (family.depth == "needed" and depth is None):
+    if depth == 0:
+        raise SettingError(f"{name!r} has no depth: the least is 1, as in {parts[1]}@1")
+    if family.depth == "needed" and depth is None:
         raise SettingError(f"{parts[1]} needs a depth, as in {parts[1]}@10; it is {name!r}")
     return Measure(wanted, family, depth, float(parts[2]) if parts[2] else family.persistence)
+
+
+def _ours(name: str) -> str:
+    """Our name for a measure that has another one elsewhere.
+
+    >>> _ours("p_10"), _ours("ndcg_cut.10"), _ours("recip_rank"), _ours("rbp.95")
+    ('p@10', 'trec-ndcg@10', 'mrr', 'rbp.95')
+    """
+    named, at, depth = name.partition("@")
+    if not at and (trec := re.fullmatch(r"(p|recall|ndcg_cut|map_cut)[._](\d+)", name)):
+        named, at, depth = trec[1], "@", trec[2]
+    return f"{ELSEWHERE.get(named, named)}{at}{depth}"
 
 
 def choose(names: str | Iterable[str] | None, gold: Gold) -> list[Measure]:
     """The measures of these names, or the usual ones; refuse those the gold cannot serve."""
     if names is None:
         names = DEFAULTS[gold.kind]
-    chosen = [measure(name) for name in dict.fromkeys([names] if isinstance(names, str) else names)]
+    found = [measure(name) for name in ([names] if isinstance(names, str) else names)]
+    chosen = list({each.name: each for each in found}.values())
     if not chosen:
         raise SettingError(f"no measures are named; there are {', '.join(known_names())}")
     for each in chosen:

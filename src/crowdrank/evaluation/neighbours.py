@@ -17,7 +17,7 @@ def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
     """A data frame with a row for every two neighbours of each task's ranking, best first.
 
     Columns: task, item, next_item, gap (between their scores), error (its standard error), probability (that the item is truly above the
-    next, the gap taken as normal), distinguishable (where that is at least `level`). Of neighbours that no chain of comparisons
+    next: the share of the rounds after a bootstrap, else the gap is taken as normal), distinguishable (where that is at least `level`). Of neighbours that no chain of comparisons
     connects, nothing is known: their probability is missing.
 
     >>> import crowdrank as cr
@@ -33,8 +33,11 @@ def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
         )
     words, (above, below) = consensus.vocabulary, consensus.neighbours
     gap, error = consensus.score[above] - consensus.score[below], consensus.gap_error[above]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        probability = ndtr(np.where((gap == 0) & (error == 0), 0.0, gap / error))
+    if consensus.gap_chance is not None:
+        probability = consensus.gap_chance[above]
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            probability = ndtr(np.where((gap == 0) & (error == 0), 0.0, gap / error))
     if consensus.component is not None:
         probability[consensus.component[above] != consensus.component[below]] = np.nan
     columns: dict[str, NDArray[Any]] = {

@@ -80,7 +80,7 @@ def read_folds(path: FilePath) -> dict[str, str]:
             raise JudgmentError(
                 f"{path}: has no column {column!r}; it must have task and fold, and has {', '.join(source.columns)}"
             )
-    tasks, names = (as_text(source.ids(column)).to_list() for column in ("task", "fold"))
+    tasks, names = (as_text(source.ids(column)).str.strip_chars().to_list() for column in ("task", "fold"))
     folds: dict[str, str] = {}
     differs = [folds.setdefault(task, fold) != fold for task, fold in zip(tasks, names, strict=True)]
     source.refuse(np.array(differs), lambda row: f"task {tasks[row]!r} is in fold {folds[tasks[row]]!r} too")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
@@ -12,15 +13,15 @@ from crowdrank.study import GoldKind, JudgmentError, Kind
 # Role → the names it goes by, ours first.
 NAMES: dict[str, tuple[str, ...]] = {
     "task": ("task", "query_id", "query", "qid", "topic"),
-    "annotator": ("annotator", "worker", "judge", "rater", "assessor"),
-    "item": ("item", "doc_id", "docid", "document"),
+    "annotator": ("annotator", "worker", "judge", "rater", "assessor", "voter"),
+    "item": ("item", "doc_id", "docid", "document", "candidate"),
     "grade": ("grade", "relevance", "label", "rating"),
     "left": ("left", "item_a", "model_a"),
     "right": ("right", "item_b", "model_b"),
     "winner": ("winner", "label"),
     "loser": ("loser",),
-    "rank": ("rank", "position"),
-    "list": ("list",),
+    "rank": ("rank", "position", "place"),
+    "list": ("list", "ballot"),  # of rankings: tells several lists of an annotator on one task apart
     "score": ("score",),
     "weight": ("weight",),
     "strength": ("strength",),
@@ -75,7 +76,9 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
         )
     if "item" in found and says:
         return ("grades" if says == ["grade"] else "rankings"), _checked(name, columns, found, ("item", *says, "list"))
-    raise JudgmentError(f"{name}: cannot tell the kind of judgment from the columns {_hints(columns)}; {NEEDED}")
+    raise JudgmentError(
+        f"{name}: cannot tell the kind of judgment from the columns {_hints(columns)}; {NEEDED}{_to_type(columns, found)}"
+    )
 
 
 def unused(name: str, columns: Sequence[str], given: Mapping[str, str]) -> list[str]:
@@ -90,7 +93,9 @@ def value_of(name: str, columns: Sequence[str], given: Mapping[str, str], kinds:
     for kind in kinds:
         if "item" in found and kind in found:
             return kind, _checked(name, columns, found, ("item", kind), optional=("task",))
-    raise JudgmentError(f"{name}: needs item and one of {', '.join(kinds)}; the columns are {_hints(columns)}")
+    raise JudgmentError(
+        f"{name}: needs item and one of {', '.join(kinds)}; the columns are {_hints(columns)}{_to_type(columns, found, kinds)}"
+    )
 
 
 def _checked(
@@ -116,7 +121,27 @@ def _misspelt(column: str, alias: str) -> bool:
 
 def _hints(columns: Sequence[str]) -> str:
     known = [alias for names in NAMES.values() for alias in names]
-    return _listed(columns, [_nearest(column, known) if column not in known else "" for column in columns[:COLUMNS_SHOWN]])
+
+    def hint(column: str) -> str:
+        return "" if column.strip().lower() in known else _nearest(column, known, LIKE_ENOUGH)
+
+    return _listed(columns, [hint(column) for column in columns[:COLUMNS_SHOWN]])
+
+
+def _to_type(columns: Sequence[str], found: Roles, values: Sequence[str] = ("grade", "rank")) -> str:
+    """The options that would name what is missing, with columns that have no role yet."""
+    if {"left", "right", "winner"} & found.keys():
+        missing = [role for role in ("left", "right", "winner") if role not in found]
+    else:
+        missing = ["item"] * ("item" not in found) + [values[0]] * (not set(values) & found.keys())
+    free = [column for column in columns if column not in found.values()]  # what is said of an item usually stands last
+    if not missing or len(free) < len(missing):
+        return ""
+    typed = " ".join(
+        f"--column {shlex.quote(f'{role}={shorten(column)}')}"
+        for role, column in zip(missing, free[-len(missing) :], strict=True)
+    )
+    return f"; name what has another name, as in {typed}"
 
 
 def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
@@ -126,6 +151,6 @@ def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
     return ", ".join(shown) or "(none)"
 
 
-def _nearest(name: str, among: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name.strip().lower()[:TEXT_SHOWN], among, n=1)
+def _nearest(name: str, among: Sequence[str], cutoff: float = 0.6) -> str:
+    near = difflib.get_close_matches(name.strip().lower()[:TEXT_SHOWN], among, n=1, cutoff=cutoff)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -36,8 +36,10 @@ from crowdrank.study import (
 )
 
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # arenas have several ways to say it
+ALSO_TIES = ("Tie", "TIE", "draw", "Draw", "DRAW")  # unless an item is called so
 NO_ANNOTATOR = "anonymous"
 UNDECIDED = 2  # neither LEFT, RIGHT nor TIE
+LEAST_NAMED = 0.5  # of its task's items that the usual list must name, or a note says what it means to be left out
 
 
 @dataclass(slots=True)
@@ -114,12 +116,15 @@ def judgments_of(
             notes += unused(source.name, source.columns, columns)
     vocabulary = study.vocabulary(frame)
     of_kind = {kind: [part for part in study.parts if part.kind == kind] for kind in ("grades", "pairs", "rankings")}
-    lists = [_lists(study, part, top_k, notes) for part in of_kind["rankings"]]
+    rankings = _joined([_lists(study, part, top_k, notes) for part in of_kind["rankings"]])
+    if top_k is None:  # who has said what it means to be left out need not be told
+        notes += _left_out(rankings, vocabulary)
+    notes += [note for kind, names in study.names.items() for note in names.differ_by_case(kind)]
     return Judgments(
         vocabulary=vocabulary,
         grades=Grades(*_stacked([_grades(study, part) for part in of_kind["grades"]], (np.int32, np.int32, np.float64))),
         pairs=_all_pairs(study, of_kind["pairs"]),
-        rankings=_joined(lists),
+        rankings=rankings,
         notes=tuple(notes),
     )
 
@@ -174,9 +179,23 @@ def _outcomes(part: Part) -> NDArray[np.int8]:
     """Who won each pair. The winner is an item's id, a name of the column it stands in, or a word for a tie."""
     column, left, right = part.roles["winner"], part.coded["left"], part.coded["right"]
     winner = as_text(part.source.ids(column))
+    outcome = _meant(part, winner)
+    if (outcome == UNDECIDED).any():
+        outcome = _meant(part, winner := winner.str.strip_chars())  # as names are; here only if need be, which is faster
+
+    def neither(row: int) -> str:
+        return f"{column} {shorten(winner[row])!r} is neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
+
+    part.source.refuse(outcome == UNDECIDED, neither, f"where neither won, write {TIE_WORDS[0]!r}")
+    return outcome
+
+
+def _meant(part: Part, winner: pl.Series) -> NDArray[np.int8]:
+    """What each text in the column of winners means, UNDECIDED where it means nothing."""
+    left, right = part.coded["left"], part.coded["right"]
     known = pl.concat([left.distinct, right.distinct]).unique().sort()
-    words = dict.fromkeys(TIE_WORDS, TIE)
     _refuse_tie_items(part, known)
+    words = dict.fromkeys((*TIE_WORDS, *sorted(set(ALSO_TIES).difference(known))), TIE)
     for side, role in ((RIGHT, "right"), (LEFT, "left")):
         names = {part.roles[role], *NAMES[role]}.difference(known)  # an item that is called so comes first
         words |= dict.fromkeys(sorted(names), side)
@@ -188,11 +207,6 @@ def _outcomes(part: Part) -> NDArray[np.int8]:
     for side, shown in ((RIGHT, right), (LEFT, left)):
         table = shown.distinct.cast(pl.Enum(alphabet)).to_physical().cast(pl.Int32).to_numpy()
         outcome[said == table[shown.number]] = side
-
-    def neither(row: int) -> str:
-        return f"{column} {shorten(winner[row])!r} is neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
-
-    part.source.refuse(outcome == UNDECIDED, neither)
     return outcome
 
 
@@ -242,7 +256,8 @@ def _lists(study: Study, part: Part, top_k: bool | None, notes: list[str]) -> Ra
     changed = again & np.r_[False, np.diff(rank) != 0][: len(order)]
     wrong = np.zeros(len(order), dtype=bool)
     wrong[order[changed]] = True
-    part.source.refuse(wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another rank in the same list")
+    cure = _cure(study, part) if changed.any() else ""
+    part.source.refuse(wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another rank in the same list", cure)
     if again.any():
         notes.append(f"{part.source.name}: {again.sum():,} rows that repeat an item of their list were dropped")
     row_list = (np.cumsum(new_list) - 1).astype(np.int32)
@@ -256,6 +271,45 @@ def _lists(study: Study, part: Part, top_k: bool | None, notes: list[str]) -> Ra
         entry=entry[keep],
         position=rank[keep],
     )
+
+
+def _cure(study: Study, part: Part) -> str:
+    """What to do about two ranks of one item in a list."""
+    of = " and ".join(part.roles[role] for role in ("task", "annotator", "list") if role in part.roles) or "file"
+    told = f"a list is the rows of one {of}"
+    if "list" in part.roles:
+        return told
+    rows = pl.DataFrame({role: study.codes(part, role) for role in ("task", "annotator", "item")}).with_columns(rank=part.numbers)
+    free = [column for column in part.source.columns if column not in part.roles.values()]
+    apart = [column for column in free if _tells_apart(as_text(part.source.load(column)), rows)]
+    return f"{told}; the column that tells several apart is named by --column list={apart[0] if apart else 'NAME'}"
+
+
+def _tells_apart(column: pl.Series, rows: pl.DataFrame) -> bool:
+    """Has no item two ranks within what the column has in common, and does that hold more than single rows?"""
+    rows = rows.with_columns(column.alias("list"))
+    lists, places = ["task", "annotator", "list"], ["task", "annotator", "list", "item"]
+    return rows.n_unique(places) == rows.n_unique() and 2 * rows.n_unique(lists) <= len(rows)
+
+
+def _left_out(lists: Rankings, vocabulary: Vocabulary) -> list[str]:
+    """Say what it means where the usual list names few of the items that the lists of its task name together."""
+    whole = np.flatnonzero(~lists.unlisted_below)
+    if not len(whole):
+        return []
+    task = vocabulary.entry_task[np.flatnonzero(np.bincount(lists.entry, minlength=vocabulary.n_entries))]
+    named = np.bincount(task, minlength=len(vocabulary.tasks))[lists.list_task[whole]]
+    length = np.diff(lists.list_starts)[whole]
+    usual, all_named = int(np.median(length)), int(np.median(named))
+    meaning = "what a list leaves out is taken as not compared with what it names"
+    cure = "if it stands below, say --top-k (top_k=True); if not, --no-top-k"
+    if np.median(length == 1) == 1 and all_named > 1:
+        return [f"most lists name one item alone, which compares nothing: {meaning}; {cure}"]
+    if np.median(length / named) < LEAST_NAMED:
+        return [
+            f"the usual list names {usual:,} items of the {all_named:,} that its task's lists name together: {meaning}; {cure}"
+        ]
+    return []
 
 
 def _joined(parts: Sequence[Rankings]) -> Rankings:

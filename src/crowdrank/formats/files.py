@@ -30,6 +30,12 @@ KNOWN = ".csv, .tsv, .jsonl or .parquet, or for TREC .run, .qrels or .txt, each 
 
 def of_file(path: str | os.PathLike[str], wanted: Wanted = "judgments") -> Source:
     """A file as a source of columns; of a LETOR file, which holds more than one thing, what is wanted."""
+    if not isinstance(path, str | os.PathLike):
+        several = "name the files one by one, as in cr.read('a.csv', 'b.csv') or cr.read(*names)"
+        raise JudgmentError(
+            f"the name of a file is wanted, not {type(path).__name__}; "
+            + (several if isinstance(path, list | tuple | set) else "cr.judgments(frame) takes data frames")
+        )
     path = Path(path)
     kind, packing = _suffixes(path)
     try:

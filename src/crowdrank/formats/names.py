@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.formats.source import as_text
+from crowdrank.formats.source import as_text, shorten
 from crowdrank.study import Codes, Ids, ids
 
 SLICE = 1 << 20  # rows worked on at a time
@@ -35,9 +35,12 @@ class Names:
         self._code: dict[str, int] = {}
 
     def add(self, values: pl.Series) -> Coded:
-        """Take up the names of a column."""
+        """Take up the names of a column, without the blanks around them."""
         text = as_text(values)
         distinct = text.unique().sort()
+        if (distinct != distinct.str.strip_chars()).any():  # there are few of them beside the rows
+            values = text = text.str.strip_chars()
+            distinct = text.unique().sort()
         if values.dtype == pl.String or values.dtype.is_nested():
             self.originals.update(zip(distinct, distinct, strict=True))
         else:
@@ -49,6 +52,16 @@ class Names:
         """All names, sorted by their text; from here on `codes` can be asked."""
         self._code = {text: code for code, text in enumerate(sorted(self.originals))}
         return ids([self.originals[text] for text in self._code])
+
+    def differ_by_case(self, kind: str) -> list[str]:
+        """Say which of these names are the same but for upper and lower case."""
+        texts = pl.Series(list(self.originals), dtype=pl.String)
+        lowered = texts.str.to_lowercase()
+        if lowered.n_unique() == len(lowered):
+            return []
+        again = lowered.is_duplicated()
+        twins = [shorten(name) for name in texts.filter(lowered == lowered.filter(again).min()).sort()[:2]]
+        return [f"the names of {again.sum():,} {kind}s differ only by case, as {twins[0]!r} and {twins[1]!r}: taken as different"]
 
     def codes(self, column: Coded) -> Codes:
         """A column in the codes of all names."""

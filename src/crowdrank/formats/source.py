@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, cast
 
 import narwhals as nw
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from crowdrank.study import Frame, JudgmentError
 
 ROWS_SHOWN = 10
+DECIMAL_COMMA = r"^(\s*[+-]?\d+),(\d+\s*)$"
 TEXT_SHOWN = 60
 
 
@@ -27,16 +29,19 @@ class Source:
     columns: list[str]
     load: Callable[[str], pl.Series]
     place: Callable[[int], str]  # where a row stands, for messages: 'votes.csv:17'
+    decimal_comma: bool = False  # is 1,5 a number?
     top_k: bool = False  # do rankings of this kind put what they leave out below what they list?
 
-    def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str]) -> None:
-        """Raise an error that names the first wrong rows, if there are any."""
+    def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], cure: str = "") -> None:
+        """Raise an error that names the first wrong rows, if there are any, and says at the end what to do."""
         rows = np.flatnonzero(np.asarray(wrong)).tolist()
         if not rows:
             return
         lines = [f"{self.place(row)}: {message(row)}" for row in rows[:ROWS_SHOWN]]
         if len(rows) > ROWS_SHOWN:
             lines.append(f"… and {len(rows) - ROWS_SHOWN:,} more rows like these")
+        if cure:
+            lines[-1] += f"; {cure}"
         raise JudgmentError("\n".join(lines))
 
     def ids(self, column: str) -> pl.Series:
@@ -46,9 +51,15 @@ class Source:
         self.refuse((text.is_null() | (text == "")).fill_null(True), lambda _: f"{column} is missing")
         return values
 
+    def names(self, column: str) -> list[Any]:
+        """A column of ids as a list, texts without the blanks around them."""
+        return [value.strip() if isinstance(value, str) else value for value in self.ids(column).to_list()]
+
     def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
         """A column of finite numbers; empty cells are refused, or NaN where they may be `missing`."""
         values = self.load(column)
+        if self.decimal_comma:
+            values = as_text(values).str.replace(DECIMAL_COMMA, "$1.$2")
         numbers = _as_numbers(values)
         wrong = ~np.isfinite(numbers)
         if wrong.any():
@@ -67,7 +78,8 @@ def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
         table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
         own = {str(column): column for column in table.columns}  # pandas takes anything for a name
     except TypeError:
-        raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}") from None
+        hint = "; cr.read(...) takes the names of files" * isinstance(frame, str | PathLike)
+        raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}{hint}") from None
     except (pl.exceptions.PolarsError, NarwhalsError) as error:
         raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
     source = Source(name, list(own), lambda column: _to_polars(table.get_column(own[column])), lambda row: f"{which}row {row}")

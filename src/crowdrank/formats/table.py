@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,19 +17,25 @@ import polars as pl
 from crowdrank.formats.source import Source, shorten
 from crowdrank.study import JudgmentError
 
+SEPARATORS = ";\t,|"  # which are looked for in a header that is not parted by what the name of the file says
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 
 
 def of_separated(path: Path, data: bytes, separator: str) -> Source:
-    """A table of texts whose first line names the columns."""
+    """A table of texts whose first line names the columns; unless they show another separator, it is the given one."""
     check_text(path, data)
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")  # as old Macs end their lines
     content = data.lstrip(b"\r\n")
+    if told := re.match(rb"sep=([^\r\n])\r?\n", content, re.IGNORECASE):  # Excel's way to say it, in a line of its own
+        separator, content = told[1].decode(), content[told.end() :].lstrip(b"\r\n")
     blank_before = data[: len(data) - len(content)].count(b"\n")
-    frame = _table(path, content, separator, blank_before)
+    header = _header(path, content, separator, blank_before)
+    if not told and len(header) == 1 and (mark := next((mark for mark in SEPARATORS if mark in header[0]), None)):
+        separator, header = mark, _header(path, content, mark, blank_before)
+    frame = _table(path, content, separator, blank_before, header)
     filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()  # blank lines are no rows
     kept = frame if len(filled) == frame.height else frame[filled]
     lines: list[int] = []
@@ -37,29 +45,47 @@ def of_separated(path: Path, data: bytes, separator: str) -> Source:
             lines.extend(line for line, _ in _records(path, content, separator, blank_before))
         return f"{path}:{lines[filled[row] + 1]}"
 
-    return Source(str(path), kept.columns, kept.get_column, place)
+    named = kept[:, : _named(header)]
+    source = Source(str(path), named.columns, named.get_column, place, decimal_comma=separator == ";")
+    for nameless in kept[:, named.width :]:  # Excel writes empty columns behind the others
+        _refuse_filled(source, nameless)
+    return source
 
 
-def _table(path: Path, data: bytes, separator: str, blank_before: int) -> pl.DataFrame:
+def _refuse_filled(source: Source, cells: pl.Series) -> None:
+    source.refuse(cells.is_not_null(), lambda row: f"{shorten(cells[row])!r} stands in a column without name")
+
+
+def _header(path: Path, data: bytes, separator: str, blank_before: int) -> list[str]:
+    return next(_records(path, data, separator, blank_before))[1]
+
+
+def _named(header: list[str]) -> int:
+    """How many columns there are up to the last that has a name."""
+    return max((number for number, name in enumerate(header, 1) if name.strip()), default=0)
+
+
+def _table(path: Path, data: bytes, separator: str, blank_before: int, header: list[str]) -> pl.DataFrame:
     """A table of texts, whose header makes sense."""
-    records = _records(path, data, separator, blank_before)
-    header = next(records)[1]
-    if repeated := sorted({name for name in header if header.count(name) > 1}):
+    names = header[: _named(header)]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise JudgmentError(f"{path}: two columns are called {shorten(repeated[0])!r}; the first line must name the columns")
-    if len(header) == 1 and (other := next((mark for mark in ";\t,|" if mark in header[0]), None)):
-        raise JudgmentError(f"{path}: one column only, but the header has {other!r} in it; separate the columns by {separator!r}")
-    try:
-        return pl.read_csv(data, separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError:
-        # Record by record is slow, but says which line is wrong, and takes a lone quotation mark within a field (5" disk).
-        rows = [_filled(path, line, record, len(header)) for line, record in records]
-        return pl.DataFrame(rows, schema=dict.fromkeys(header, pl.String), orient="row")
+    names += [f"{number} " for number in range(len(names), len(header))]
+    with suppress(pl.exceptions.PolarsError):
+        frame = pl.read_csv(data, separator=separator, infer_schema=False)
+        frame.columns = names  # an error where lines do not end as the header's does
+        return frame
+    # Record by record is slow, but says which line is wrong, and takes a lone quotation mark within a field (5" disk).
+    records = _records(path, data, separator, blank_before)
+    next(records)
+    rows = [_filled(path, line, record, len(header)) for line, record in records]
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 def _filled(path: Path, line: int, record: list[str], width: int) -> list[str | None]:
-    if len(record) > width:
+    if any(record[width:]):
         raise JudgmentError(f"{path}:{line}: {len(record)} fields where the header has {width}")
-    return [*(field or None for field in record), *[None] * (width - len(record))]
+    return [*(field or None for field in record[:width]), *[None] * (width - len(record))]
 
 
 def check_text(path: Path, data: bytes) -> None:

@@ -185,7 +185,9 @@ class _Chain:
     def step(self, *, weights: bool) -> Floats:
         """One E-step and one M-step, from a point ahead of the last one; θ and weights after it."""
         chosen, before = self.settings, (self.theta, self.weight)
-        furthest = np.minimum(FURTHEST, np.abs(self.theta) / 2)  # never across 0, where who is right and who is wrong change places
+        furthest = np.minimum(
+            FURTHEST, np.abs(self.theta) / 2
+        )  # never across 0, where who is right and who is wrong change places
         ahead = np.clip(MOMENTUM * self.change[0], -furthest, furthest)
         theta = np.clip(self.theta + ahead, self.solver.low, self.solver.high)
         weight = self.weight + MOMENTUM * self.change[1]

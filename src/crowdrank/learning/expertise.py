@@ -34,7 +34,7 @@ class Expertise:
             groups = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
             key = int(lists.annotator[number]), int(lists.list_places[number]), groups.tobytes()
             kinds[key] = kinds.get(key, 0) + 1
-        self.longest = max(2, *(min(key[1], int(_groups(key).sum())) for key in kinds))  # of what an order tells apart
+        self.longest = max([2, *(min(key[1], int(_groups(key).sum())) for key in kinds)])  # of what an order tells apart
         # Lists told from a full order, with their ties: every arrangement of all items, over those within the groups.
         self.full = np.zeros((n_annotators, self.longest + 1))
         self.full[:, 2] = 2 * prior

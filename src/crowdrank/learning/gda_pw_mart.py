@@ -79,7 +79,7 @@ class GDAPWMART:
         curves = CurveFit(study.rows, study.scales, self.prior, ordered=False, difficulty=False).run(self.max_iter, self.tol)
         trees = grow(features.value[judged], self._objective(study, curves, task), self)
         relevance = of_posterior(curves.posterior, curves.nodes)
-        told = wrap_relevance(self.name, judgments, study, relevance, curves.gaussians, curves.fit, ())
+        told = wrap_relevance(self.name, judgments, study, relevance, curves, curves.fit, ())
         fit = Fit(self.rounds, curves.fit.converged)
         return Ranker(self, features.columns, trees, told.annotator_columns, fit, told.notes, features.vocabulary.frame)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from inspect import signature
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -43,7 +43,7 @@ from crowdrank.methods.variance_bt import VarianceBT
 from crowdrank.methods.weighted_borda import WeightedBorda
 from crowdrank.methods.weighted_rrf import WeightedRRF
 from crowdrank.settings import SettingError
-from crowdrank.study import Gold, Judgments, Kind
+from crowdrank.study import Gold, Judgments, Kind, check_judgments
 
 M = TypeVar("M")
 
@@ -123,6 +123,22 @@ METHODS: dict[str, type[Method]] = {
     "crowdagg": CrowdAgg,
     "cps": CPS,
 }
+# Those that go by pairs write out all pairs of a list, and of an annotator's grades in a task.
+OF_PAIRS = (
+    "bradley-terry",
+    "thurstone",
+    "majority-bradley-terry",
+    "variance-bt",
+    "mpm",
+    "crowd-bt",
+    "crowd-thurstone",
+    "online-crowd-bt",
+    "elo",
+    "em-elo",
+    "trueskill",
+    "greedy-order",
+    "svp",
+)
 SUPERVISED: dict[str, type[Supervised]] = {
     "crf": CRF,
     "svd": SVD,
@@ -132,6 +148,45 @@ SUPERVISED: dict[str, type[Supervised]] = {
     "weighted-rrf": WeightedRRF,
 }
 ALL: dict[str, type[Method] | type[Supervised]] = {**METHODS, **SUPERVISED}
+# Those of `crowdrank.learning`, which need features, by name alone: it stands above this package.
+BY_FEATURES = (
+    "listmle", "ltrma-d", "ltrma-mle", "ltrma-s1", "ltrma-s2", "ltrma-s3", "lregma", "lambdamart", "gda-pw-mart",
+)  # fmt: skip
+
+# Names that methods have elsewhere → ours, or the one here that comes nearest.
+ELSEWHERE = {
+    "average": "mean",
+    "mos": "mean",
+    "mv": "majority-vote",
+    "plurality": "majority-vote",
+    "ds": "dawid-skene",
+    "em": "dawid-skene",
+    "glad": "dawid-skene",
+    "mace": "dawid-skene",
+    "irt": "rasch",
+    "median": "median-rank",
+    "reciprocal-rank-fusion": "rrf",
+    "combsum": "rrf",
+    "combmnz": "rrf",
+    "bt": "bradley-terry",
+    "btl": "bradley-terry",
+    "bradley-terry-luce": "bradley-terry",
+    "rank-centrality": "bradley-terry",
+    "thurstone-mosteller": "thurstone",
+    "noisy-bt": "crowd-bt",
+    "noisy-bradley-terry": "crowd-bt",
+    "glicko": "trueskill",
+    "openskill": "trueskill",
+    "copeland": "condorcet",
+    "schulze": "condorcet",
+    "ranked-pairs": "condorcet",
+    "pl": "plackett-luce",
+    "kemeny": "mallows",
+    "kemeny-young": "mallows",
+    "lambdarank": "lambdamart",
+    "gbdt": "lambdamart",
+    "ranknet": "listmle",
+}
 
 
 def method(name: str, **settings: Any) -> Method:
@@ -154,7 +209,7 @@ def supervised(name: str, **settings: Any) -> Supervised:
 def with_settings(table: Mapping[str, type[M]], name: str, settings: Mapping[str, Any]) -> M:
     """The method of that name in a table of them, with these settings."""
     if name not in table:
-        raise SettingError(f"no method {name!r}{_nearest(name, [*ALL, *table])}; `crowdrank methods` lists them all")
+        raise SettingError(f"no method {name!r}{_known_here(name, [*ALL, *table])}; `crowdrank methods` lists them all")
     known = [field.name for field in fields(table[name])]  # type: ignore[arg-type]
     for setting in settings:
         if setting not in known:
@@ -168,7 +223,9 @@ def train(name: str, judgments: Judgments, gold: Gold, *, validation: Iterable[A
 
     `validation` names tasks to choose settings on; without them the method holds some back where it has something to choose.
     """
-    return supervised(name, **settings).train(judgments, gold, validation)
+    chosen = supervised(name, **settings)
+    check_judgments(judgments)
+    return chosen.train(judgments, gold, validation)
 
 
 def usual_method(judgments: Judgments) -> str:
@@ -210,6 +267,17 @@ def takes_gold(chosen: type[Method]) -> bool:
 def no_gold(name: str) -> str:
     """What to say when gold is given to a method that has no use for it."""
     return f"{name} does not use gold; of the methods, {', '.join(other for other in METHODS if takes_gold(METHODS[other]))} do"
+
+
+def _known_here(name: str, among: Sequence[str]) -> str:
+    """What a method is called here that goes by another name elsewhere, or is misspelt."""
+    written = "-".join(name.lower().replace("_", " ").split())
+    ours = ELSEWHERE.get(written) or (written if written in among else None)
+    if ours is None and written not in BY_FEATURES:
+        return _nearest(written, among)
+    ours = ours or written
+    how = ", which learns from features: `crowdrank train`, cr.learn" * (ours in BY_FEATURES and ours not in among)
+    return f" (here it is {ours!r}{how})"
 
 
 def _nearest(name: str, among: Any) -> str:

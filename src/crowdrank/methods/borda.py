@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_rankings, middle_places
+from crowdrank.convert import as_rankings, links, middle_places
 from crowdrank.methods.result import require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
 from crowdrank.numerics.sums import sum_by
@@ -47,7 +47,7 @@ class Borda:
         """Rank the items of each task by their mean share of beaten items."""
         notes = require(self.name, judgments, self.takes)
         score = _mean_share(as_rankings(judgments), judgments.vocabulary, annotator_weights(self.weights, judgments.vocabulary))
-        return wrap(self.name, judgments, score, notes=notes)
+        return wrap(self.name, judgments, score, compared=links(judgments.only(*self.takes)), notes=notes)
 
 
 def _mean_share(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> Floats:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
-from crowdrank.convert import as_lists
+from crowdrank.convert import as_lists, links
 from crowdrank.methods.kemeny import by_task, preferences, preferring, refuse_large_tasks, taking_part
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.numerics.newton import Minimum, minimise
@@ -68,7 +68,8 @@ class CPS:
         columns = annotator_columns(judgments, *agreement(judgments, score))
         if gold is not None:
             columns |= {"theta": theta}
-        return wrap(self.name, judgments, score, fit=fit, annotators=columns, notes=notes)
+        compared = links(judgments.only(*self.takes))
+        return wrap(self.name, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes)
 
 
 @nb.njit(cache=True, nogil=True)

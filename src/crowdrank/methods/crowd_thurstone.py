@@ -33,7 +33,7 @@ class CrowdThurstone:
 
     prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
-    quality_per: Literal["study", "task"] = "study"
+    quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8

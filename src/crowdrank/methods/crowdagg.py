@@ -20,7 +20,8 @@ all items of the task (`"task"`, the paper's n: leads vanish where k judged ten 
 and `"hard"`: the winner wins, as good as "judged". `papers/crowdagg` has the figures.
 
 Ranks need no distributions: discounts are sums of powers, whose expectation is the generating function of the rank. That costs (items
-judged)² × 40 per annotator, where the paper's fast Fourier transforms cost n² log² n.
+judged)² × 40 per annotator, where the paper's fast Fourier transforms cost n² log² n. A discount of your own that does not fall smoothly
+costs (items judged)² × (ranks that have a discount).
 
 An annotator with nothing to be compared with has the quality of the prior's mode. `quality="equal"` is the paper's "-eq": η = 1 for all.
 
@@ -47,10 +48,11 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.convert import links
 from crowdrank.methods.ballots import Reading, lists_of, pair_ballots_of
-from crowdrank.methods.expected_discount import in_lists, in_pairs, log_of_undecided, of_undecided
-from crowdrank.methods.result import annotator_columns, require, wrap
+from crowdrank.methods.expected_discount import Discount, in_lists, in_pairs, log_of_undecided, of_undecided
+from crowdrank.methods.rank_distribution import Table
+from crowdrank.methods.result import annotator_columns, require, worth_of_preferences, wrap
 from crowdrank.numerics.agreement import concordance_of_ranks
-from crowdrank.numerics.exponentials import PowerSum, geometric, logarithmic, periodic
+from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, check_beta, check_fit, choice
@@ -102,18 +104,20 @@ class CrowdAgg:
             return wrap(self.name, judgments, score, compared=links(judgments), uses=self.uses)
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
-        columns = annotator_columns(judgments, quality, crowd.shared(gains)[1], crowd.raters.annotator, crowd.raters.task)
+        who = crowd.raters.annotator
+        evidence = crowd.shared(gains)[1] * worth_of_preferences(judgments)[slice(None) if who is None else who]
+        columns = annotator_columns(judgments, quality, evidence, who, crowd.raters.task)
         score = crowd.score(gains)
         return wrap(
             self.name, judgments, score, fit=fit, annotators=columns, compared=links(judgments), notes=notes, uses=self.uses
         )
 
-    def discount(self, n: int) -> PowerSum:
-        """The discount of n ranks as a sum of powers."""
+    def discount(self, n: int) -> Discount:
+        """The discount of n ranks, as a sum of powers where it is one."""
         if callable(self.measure):
             values = np.array([self.measure(rank) for rank in range(1, n + 1)], dtype=np.float64)
             check(bool(np.isfinite(values).all()), "measure", self.measure, f"a finite number for every rank from 1 to {n:,}")
-            return periodic(values)
+            return falling(values) or Table(values[: np.flatnonzero(values).max(initial=0) + 1])
         return logarithmic(n) if self.measure == "ndcg" else geometric(self.persistence)
 
     def _alternate(self, crowd: _Crowd) -> tuple[Floats, Fit, list[str]]:
@@ -177,6 +181,12 @@ class _Crowd:
         self.nothing_said = of_undecided(self.discount, self.others, self.log_factor)
         pair_ballots = np.unique(pairs.annotator.astype(np.int64) * n_tasks + self.pair_task) % max(n_tasks, 1)
         self.ballots = np.bincount(lists.task, minlength=n_tasks) + np.bincount(pair_ballots, minlength=n_tasks)
+        self.unit = np.ones(n_tasks)
+        if isinstance(self.discount, Table):
+            # Chances of the first places may be tiny, and smaller in some tasks than in others: the largest score at everybody's word is 1.
+            best = np.zeros(n_tasks)
+            np.maximum.at(best, self.words.entry_task, np.abs(self.score(self.gains(np.ones(len(self.raters))))))
+            self.unit[best > 0] = best[best > 0]
 
     def gains(self, quality: Floats) -> Floats:
         """Per row of a ballot, those of the lists first: its expected discount less that of an item nobody judged."""
@@ -186,7 +196,7 @@ class _Crowd:
             in_lists(lists, self.discount, trust[self.list_rater], self.others[lists.task], self.log_factor[lists.task]),
             in_pairs(pairs, self.discount, trust[self.row_rater], self.others[self.pair_task], self.log_factor[self.pair_task]),
         ]
-        return (np.concatenate(found) - self.nothing_said[of_row]) / self.ballots[of_row]
+        return (np.concatenate(found) - self.nothing_said[of_row]) / (self.ballots * self.unit)[of_row]
 
     def score(self, gains: Floats) -> Floats:
         """Of each entry, by all ballots."""
@@ -194,7 +204,7 @@ class _Crowd:
 
     def _without_noise(self, score: Floats, task: Codes) -> Floats:
         """Nothing where gains cancel: what is left of them is the rounding of what they were taken from."""
-        return np.where(np.abs(score) <= ROUNDING * np.abs(self.nothing_said[task]), 0.0, score)
+        return np.where(np.abs(score) <= ROUNDING * np.abs(self.nothing_said / self.unit)[task], 0.0, score)
 
     def shared(self, gains: Floats) -> tuple[Floats, Floats]:
         """Per rater: how many of their preferences the ranking shares, and on how many it has a word."""

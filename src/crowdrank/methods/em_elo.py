@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_pairs
-from crowdrank.methods.result import annotator_columns, require, wrap
+from crowdrank.methods.result import annotator_columns, require, worth_of_preferences, wrap
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, check_fit
@@ -83,7 +83,7 @@ class EMElo:
         # A vote tells of its annotator as much as the others' votes tell of the pair.
         others = np.tanh((logit[votes.pair] - votes.net * trust.x[votes.annotator]) / 2) ** 2
         evidence = sum_by(votes.annotator, others * votes.count, len(words.annotators))
-        columns = annotator_columns(judgments, 0.5 + 0.5 * np.tanh(trust.x / 2), evidence)
+        columns = annotator_columns(judgments, 0.5 + 0.5 * np.tanh(trust.x / 2), evidence * worth_of_preferences(judgments))
         fit = Fit(trust.steps, trust.converged and rated.converged, -trust.value)
         return wrap(self.name, judgments, rating, fit=fit, annotators=columns, compared=pairs)
 

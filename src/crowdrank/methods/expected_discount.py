@@ -16,56 +16,62 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from crowdrank.methods import rank_distribution
 from crowdrank.methods.ballots import Lists, PairBallots
+from crowdrank.methods.rank_distribution import Table, copy_into, weighed
 from crowdrank.numerics.exponentials import PowerSum
 from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import Floats
 
+Discount = PowerSum | Table
 
-def log_of_undecided(discount: PowerSum, others: Floats) -> Floats:
+
+def log_of_undecided(discount: Discount, others: Floats) -> Floats:
     """The logarithm of the expected discount of an item that may come to stand anywhere among so many others; 0 if it has none."""
-    power = others[:, None] * np.log((1 + discount.node) / 2)
-    peak = power.real.max(axis=1, initial=-np.inf)
-    value = (np.exp(power - peak[:, None]) @ discount.weight).real
-    return np.where(value > 0, np.log(np.maximum(value, np.finfo(float).tiny)) + peak, 0.0)
+    sizes, which = np.unique(others, return_inverse=True)
+    power = discount.log_undecided(sizes)
+    peak = power.max(axis=1, initial=-np.inf)
+    value = np.exp(power - peak[:, None]) @ discount.weight
+    return np.asarray(np.where(value > 0, np.log(np.maximum(value, np.finfo(float).tiny)) + peak, 0.0)[which])
 
 
-def of_undecided(discount: PowerSum, others: Floats, log_factor: Floats) -> Floats:
+def of_undecided(discount: Discount, others: Floats, log_factor: Floats) -> Floats:
     """That expected discount itself, times its task's factor."""
-    power = others[:, None] * np.log((1 + discount.node) / 2) + log_factor[:, None]
-    return np.asarray((np.exp(power) @ discount.weight).real, dtype=np.float64)
+    both, which = np.unique(np.stack([others, log_factor]), axis=1, return_inverse=True)
+    return np.asarray((np.exp(discount.log_undecided(both[0]) + both[1][:, None]) @ discount.weight)[which])
 
 
-def in_lists(lists: Lists, discount: PowerSum, trust: Floats, others: Floats, log_factor: Floats) -> Floats:
+def in_lists(lists: Lists, discount: Discount, trust: Floats, others: Floats, log_factor: Floats) -> Floats:
     """Per row; trust, the number of other items in the task and the factor per list."""
     of_level = np.empty(len(lists.won))
     leads = (trust * lists.slope, trust * lists.step)
     contests = (lists.level_starts, lists.won, lists.size, others - (lists.length - 1))
+    kernel = _expect_levels if isinstance(discount, PowerSum) else rank_distribution.expect_levels
     if len(of_level):  # compiling takes longer than most fits
         most = int(np.diff(lists.level_starts).max())
         parts = chunks(len(trust), work=len(of_level) // len(trust) + 1)
-        in_parts(
-            lambda r: _expect_levels(r.start, r.stop, contests, leads, log_factor, _at_nodes(discount, most), of_level), parts
-        )
+        in_parts(lambda r: kernel(r.start, r.stop, contests, leads, log_factor, _room(discount, most), of_level), parts)
     return of_level[lists.row_level]
 
 
-def in_pairs(pairs: PairBallots, discount: PowerSum, trust: Floats, others: Floats, log_factor: Floats) -> Floats:
+def in_pairs(pairs: PairBallots, discount: Discount, trust: Floats, others: Floats, log_factor: Floats) -> Floats:
     """Per row; trust, the number of other items in the task and the factor per row too."""
     of_row = np.empty(len(pairs.entry))
     contests = (pairs.starts, pairs.lead, others - np.diff(pairs.starts))
+    kernel = _expect_rows if isinstance(discount, PowerSum) else rank_distribution.expect_rows
     if len(of_row):
         most = int(np.diff(pairs.starts).max())
         parts = chunks(len(of_row), work=len(pairs.lead) // len(of_row) + 1)
-        in_parts(lambda r: _expect_rows(r.start, r.stop, contests, trust, log_factor, _at_nodes(discount, most), of_row), parts)
+        in_parts(lambda r: kernel(r.start, r.stop, contests, trust, log_factor, _room(discount, most), of_row), parts)
     return of_row
 
 
-def _at_nodes(discount: PowerSum, most: int):
-    """A contest contributes the factor `half + lead × gap` at each node. And room to work in, for so many contests."""
+def _room(discount: Discount, most: int):
+    """What the kernels go by and work in. Of powers, a contest contributes the factor `half + lead × gap` at each node."""
+    if isinstance(discount, Table):
+        return discount.weight, np.empty_like(discount.weight), np.empty_like(discount.weight)
     half = (1 + discount.node) / 2
-    room = (np.empty_like(half), np.empty_like(half), np.empty(most), np.empty(most, half.dtype))
-    return half, 1 - discount.node, np.log(half), discount.weight, *room
+    return half, 1 - discount.node, np.log(half), discount.weight, *np.empty((2, len(half))), *np.empty((2, most))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -80,7 +86,7 @@ def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
             _expect_untied(won, size, first, end, slope[number], step[number], at_nodes, out)
             continue
         for level in range(first, end):
-            _copy(base, state)
+            copy_into(state, base)
             singles = np.int64(0)  # a plain 0 would have its own version of _meet compiled
             for other in range(first, end):
                 difference = won[level] - won[other]
@@ -92,7 +98,7 @@ def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
                 elif times > 1:
                     _meet_alike(state, half, gap, lead, times)
             _meet(state, half, gap, single, singles)
-            out[level] = _total(state, weight)
+            out[level] = weighed(state, weight)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -111,12 +117,12 @@ def _expect_untied(won, size, first, end, slope, step, at_nodes, out):
             below[level - first] = product  # its contests with those below it, but for the last ones
             product *= half[q] + (slope * (last - level) + step) * gap[q]
             of_last *= half[q] - (slope * won[level] + step) * gap[q]
-        product = half[q] ** 0  # 1, of whatever type it is; its contests with those above it
+        product = 1.0  # its contests with those above it
         for level in range(first, last):
             with_last = _power(half[q] + (slope * won[level] + step) * gap[q], size[last])
-            out[level] += (weight[q] * (below[level - first] * product * with_last)).real
+            out[level] += weight[q] * (below[level - first] * product * with_last)
             product *= half[q] - (slope * (level + 1 - first) + step) * gap[q]
-        out[last] += (weight[q] * of_last).real
+        out[last] += weight[q] * of_last
 
 
 @nb.njit(cache=True, nogil=True)
@@ -127,23 +133,17 @@ def _expect_rows(begin, stop, contests, trust, log_factor, at_nodes, out):
         # Rows alike are often neighbours, and exponentials dear.
         if row == begin or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
             _begin(base, log_half, undecided[row], log_factor[row])
-        _copy(base, state)
+        copy_into(state, base)
         for contest in range(starts[row], starts[row + 1]):
             single[contest - starts[row]] = trust[row] * lead[contest]
         _meet(state, half, gap, single, starts[row + 1] - starts[row])
-        out[row] = _total(state, weight)
+        out[row] = weighed(state, weight)
 
 
 @nb.njit(cache=True, nogil=True)
 def _begin(state, log_half, undecided, log_factor):
     for q in range(len(state)):
         state[q] = np.exp(undecided * log_half[q] + log_factor)
-
-
-@nb.njit(cache=True, nogil=True)
-def _copy(source, target):
-    for q in range(len(source)):
-        target[q] = source[q]
 
 
 # Products taken in another order than written, several contests at a time: twice as fast.
@@ -166,18 +166,10 @@ def _meet_alike(state, half, gap, lead, times):
 @nb.njit(cache=True, nogil=True)
 def _power(factor, times):
     """By repeated squaring."""
-    product = factor**0
+    product = 1.0
     while times > 0:
         if times & 1:
             product *= factor
         factor *= factor
         times >>= 1
     return product
-
-
-@nb.njit(cache=True, nogil=True)
-def _total(state, weight):
-    total = 0.0
-    for q in range(len(state)):
-        total += (weight[q] * state[q]).real
-    return total

@@ -13,7 +13,7 @@ fit looks for slopes and intercepts of the log-odds instead; μ, w and α are th
 With `difficulty`, ε of each entry is integrated out too, the spread being the crowd's. On the data sets tried this ranks no better
 (trec_rf10) or worse (llmjudge24), and takes five times as long.
 
-Informativeness is what one grade tells of relevance, in nats; `pair_informativeness`, what a grade tells of a difference. 0 is random. A
+Quality is the share of an annotator's preferences that the relevance has, as all others' grades have it. Informativeness is what one grade tells of relevance, in nats; `pair_informativeness`, what a grade tells of a difference. 0 is random. A
 grade with d different levels tells at most log d.
 
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM 2015.
@@ -63,4 +63,4 @@ class GDA:
         search = CurveFit(study.rows, study.scales, self.prior, ordered=self.means == "ordered", difficulty=self.difficulty)
         found = search.run(self.max_iter, self.tol)
         relevance = of_posterior(found.posterior, found.nodes)
-        return wrap_relevance(self.name, judgments, study, relevance, found.gaussians, found.fit, notes)
+        return wrap_relevance(self.name, judgments, study, relevance, found, found.fit, notes)

@@ -86,7 +86,7 @@ class GDAPW:
         difficulty = np.exp(found.x[model.n :]) if self.difficulty else None
         relevance = Relevance(score, error, score - NINETY_FIVE * error, score + NINETY_FIVE * error, difficulty)
         fit = Fit(found.steps, found.converged and curves.fit.converged, -found.value)
-        return wrap_relevance(self.name, judgments, study, relevance, curves.gaussians, fit, notes)
+        return wrap_relevance(self.name, judgments, study, relevance, curves, fit, notes)
 
 
 def _on_scale(differences: Floats, relevance: Floats, task: Codes) -> Floats:

@@ -23,6 +23,8 @@ from crowdrank.study import Codes, Floats
 
 REACH = 4.0  # the grid of relevance goes from minus to plus this, in standard deviations of its prior
 MOST_NODES = 401
+ROWS_AT_ONCE = 1 << 16
+SMALLEST = 1e-300  # chance whose logarithm is taken
 DIFFICULTY_NODES = 5
 DIFFICULTY_SPREAD = 0.5  # of log ε
 SLOPE_SPREAD, INTERCEPT_SPREAD = 0.5, 1.0  # of the annotators around the crowd, chosen by how well rankings agree with gold
@@ -162,12 +164,23 @@ def gaussians(slope: Floats, intercept: Floats, n_levels: NDArray[np.int64]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """What was found: the curves of the raters, and the posterior of each entry over the nodes."""
+    """What was found: the curves of the raters, also as logarithms at the nodes, and the posterior of each entry over the nodes."""
 
     gaussians: Gaussians
     nodes: Nodes
     posterior: Floats
+    table: Floats
     fit: Fit
+
+    def by_others(self, rows: Rows) -> Floats:
+        """Per row: the relevance of its entry as all other grades have it."""
+        relevance = np.empty(len(rows.entry))
+        for start in range(0, len(relevance), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            log = np.log(np.maximum(self.posterior[rows.entry[part]], SMALLEST)) - self.table[rows.rater[part], rows.level[part]]
+            others = np.exp(log - log.max(axis=1, keepdims=True))
+            relevance[part] = others @ self.nodes.x / others.sum(axis=1)
+        return relevance
 
 
 class CurveFit:
@@ -292,7 +305,7 @@ class CurveFit:
             self.maximise()
         slope, intercept = np.hsplit(self.theta, 2)
         found = gaussians(slope, intercept, self.n_levels)
-        return Curves(found, self.nodes, self.posterior, Fit(step + 1, converged, value))
+        return Curves(found, self.nodes, self.posterior, self.table, Fit(step + 1, converged, value))
 
 
 def _groups(starts: NDArray[np.int64], rows: slice) -> tuple[int, int]:

@@ -9,13 +9,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, Fit
-from crowdrank.methods.grade_curves import Gaussians, Nodes, Rows, sorted_rows
+from crowdrank.consensus import Consensus, Fit, rank_within
+from crowdrank.methods.grade_curves import Curves, Gaussians, Nodes, Rows, sorted_rows
 from crowdrank.methods.grade_information import informativeness
 from crowdrank.methods.grade_scale import Scales, scales_of
 from crowdrank.methods.pairwise import Raters
-from crowdrank.methods.result import agreement, annotator_columns, wrap
-from crowdrank.study import Floats, Judgments
+from crowdrank.methods.result import annotator_columns, wrap
+from crowdrank.numerics.agreement import concordance_of_ranks, spread_of_lists
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Floats, Judgments
 
 TAIL = 0.025  # of the posterior, on either side of the interval
 ENTRIES_AT_ONCE = 1 << 16
@@ -63,7 +65,7 @@ class Relevance:
 
 
 def wrap_relevance(
-    method: str, judgments: Judgments, study: Graded, found: Relevance, curves: Gaussians, fit: Fit, notes: Iterable[str]
+    method: str, judgments: Judgments, study: Graded, found: Relevance, curves: Curves, fit: Fit, notes: Iterable[str]
 ) -> Consensus:
     """The consensus of a graded model."""
     judged = np.diff(study.rows.entry_starts) > 0  # of the others nothing is known but the prior
@@ -74,7 +76,7 @@ def wrap_relevance(
         judgments,
         score,
         fit=fit,
-        annotators=_annotators(judgments, study, score, curves),
+        annotators=_annotators(judgments, study, curves),
         low=np.where(judged, np.minimum(found.low, score), np.nan),
         high=np.where(judged, np.maximum(found.high, score), np.nan),
         notes=notes,
@@ -82,7 +84,7 @@ def wrap_relevance(
     above, below = consensus.neighbours
     gap_error = np.full(len(score), np.nan)
     gap_error[above] = np.hypot(found.error[above], found.error[below])
-    columns = _curve_columns(judgments, study, curves)
+    columns = _curve_columns(judgments, study, curves.gaussians)
     return replace(consensus, gap_error=gap_error, difficulty=found.difficulty, curve_columns=columns)
 
 
@@ -110,14 +112,32 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
     return mean, error, ends[0], ends[1]
 
 
-def _annotators(judgments: Judgments, study: Graded, score: Floats, curves: Gaussians) -> dict[str, NDArray[Any]]:
+def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
     raters = study.raters
     count = np.diff(study.rows.rater_starts)
-    quality = agreement(judgments, score)[0][raters.annotator]
-    columns = annotator_columns(judgments, quality, count.astype(np.float64), raters.annotator, raters.task)
-    alone, paired = informativeness(curves)
+    quality, evidence = _seen_by_others(study.rows, judgments.vocabulary.entry_task, curves)
+    columns = annotator_columns(judgments, quality, evidence, raters.annotator, raters.task)
+    alone, paired = informativeness(curves.gaussians)
     columns["verdict"][(alone < NOTHING) & (count >= ENOUGH) & (columns["verdict"] != "one-sided")] = "random"
-    return columns | {"informativeness": alone, "pair_informativeness": paired, "spread": np.sqrt(curves.variance)}
+    return columns | {"informativeness": alone, "pair_informativeness": paired, "spread": np.sqrt(curves.gaussians.variance)}
+
+
+def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Floats]:
+    """Per rater: the share of their preferences that the others' grades share, and how many votes these are worth.
+
+    By relevance that holds their own grades, whoever graded what few others did would agree with themselves.
+    """
+    relevance, whose = curves.by_others(rows), (rows.rater.astype(np.int64) << 32) | task[rows.entry]
+    order = np.lexsort((rows.level, whose))
+    starts = np.flatnonzero(np.r_[True, np.diff(whose[order]) != 0, True][: len(order) + 1])
+    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    rater, level = rows.rater[order[starts[:-1]]], rows.level[order].astype(np.float64)
+    clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
+    told, spread = spread_of_lists(starts, level)
+    total, right = (sum_by(rater, values, rows.n_raters) for values in (clear, agree))
+    worth = np.divide(told, spread, out=np.ones(len(told)), where=spread > 0)
+    with np.errstate(invalid="ignore"):
+        return right / total, sum_by(rater, clear * worth, rows.n_raters)
 
 
 def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:

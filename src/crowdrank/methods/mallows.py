@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
-from crowdrank.convert import as_lists
+from crowdrank.convert import as_lists, links
 from crowdrank.methods.kemeny import by_task, kemeny, left_out, refuse_large_tasks
 from crowdrank.methods.result import agreement, annotator_columns, require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
@@ -87,7 +87,8 @@ class Mallows:
         far = sum_by(lists.list_annotator, distances(lists, words, score), len(words.annotators))
         total = float((far * (weight * clear if self.extended else weight)).sum()) if len(words.annotators) else 0.0
         columns = annotator_columns(judgments, *agreement(judgments, score)) | {"dispersion": _dispersion(lists, words, clear)}
-        return wrap(self.name, judgments, score, fit=Fit(steps, converged, -total), annotators=columns, notes=notes)
+        fit, compared = Fit(steps, converged, -total), links(judgments.only(*self.takes))
+        return wrap(self.name, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes)
 
 
 def distances(lists: Rankings, words: Vocabulary, score: Floats) -> Floats:

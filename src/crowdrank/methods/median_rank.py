@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_rankings
+from crowdrank.convert import as_rankings, links
 from crowdrank.methods.borda import shares
 from crowdrank.methods.result import require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
@@ -54,7 +54,7 @@ class MedianRank:
             np.concatenate([weight[lists.row_list], weight[below_list]]),
             words.n_entries,
         )
-        return wrap(self.name, judgments, score, notes=notes)
+        return wrap(self.name, judgments, score, compared=links(judgments.only(*self.takes)), notes=notes)
 
 
 def _left_out(lists: Rankings, words: Vocabulary) -> tuple[Codes, Codes]:

@@ -33,7 +33,7 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.online_kernels import play
-from crowdrank.methods.result import annotator_columns, require, wrap
+from crowdrank.methods.result import annotator_columns, hang_together, require, worth_of_preferences, wrap
 from crowdrank.settings import check, check_beta, is_number
 from crowdrank.study import KINDS, Judgments, Kind
 
@@ -65,6 +65,7 @@ class OnlineCrowdBT:
         play(pairs.annotator, pairs.left, pairs.right, pairs.outcome, mean, variance, alpha, beta, np.zeros(2))
         reach = NORMAL_95 * np.sqrt(variance)
         # A Beta is worth as many certain answers as its parameters have grown by.
-        evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0)
+        evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0) * worth_of_preferences(judgments)
         columns = annotator_columns(judgments, alpha / (alpha + beta), evidence)
-        return wrap(self.name, judgments, mean, annotators=columns, low=mean - reach, high=mean + reach, compared=pairs)
+        notes, ends = hang_together(judgments), {"low": mean - reach, "high": mean + reach}
+        return wrap(self.name, judgments, mean, annotators=columns, **ends, compared=pairs, notes=notes)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.convert import TIED, Votes, as_pairs, votes
 from crowdrank.methods.prior import choose_prior
-from crowdrank.methods.result import agreement, annotator_columns, require, wrap
+from crowdrank.methods.result import agreement, annotator_columns, hang_together, require, worth_of_preferences, wrap
 from crowdrank.methods.sure import Sure, how_sure, with_intervals
 from crowdrank.methods.vote_model import Link, Priors, VoteModel, logistic
 from crowdrank.numerics.newton import minimise
@@ -110,7 +110,7 @@ def fit_pairs(
         fit=found.fit,
         annotators=_columns(judgments, model, found.x, raters, sure),
         compared=pairs,
-        notes=[*notes, *(sure.notes if sure else ())],
+        notes=[*notes, *((*sure.notes, *hang_together(judgments)) if sure else ())],
         uses=settings.uses,
         settings={"prior": prior, "quality_prior": beta, **_of_everybody(model, found.x)},
     )
@@ -197,7 +197,7 @@ def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, 
         quality = logistic(theta.quality)
         # A vote between equal items tells nothing of who gave it: each counts by what it tells (the Fisher information at ½).
         tells = np.where(table.kind == TIED, 0.0, np.tanh((theta.score[table.winner] - theta.score[table.loser]) / 2) ** 2)
-        evidence = sum_by(raters.of_row, table.weight * tells, len(raters))
+        evidence = sum_by(raters.of_row, table.weight * tells, len(raters)) * worth_of_preferences(judgments)[raters.annotator]
         if sure is not None:
             low, high = sure.interval("quality")
             extra |= {"quality_low": np.minimum(low, quality), "quality_high": np.maximum(high, quality)}

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_lists
+from crowdrank.convert import as_lists, links
 from crowdrank.methods import list_kernels as kernels
 from crowdrank.methods.result import require, wrap
 from crowdrank.methods.sure import with_intervals
@@ -71,7 +71,7 @@ class PlackettLuce:
         found = minimise(model, np.zeros(words.n_entries), max_iter=self.max_iter, tol=self.tol)
         score = found.x if self.prior else found.x - _means(found.x, words)  # without prior, only differences are known
         told = np.where(model.chosen_from, score, np.nan)
-        consensus = wrap(self.name, judgments, told, fit=found.fit, notes=notes)
+        consensus = wrap(self.name, judgments, told, fit=found.fit, compared=links(judgments.only(*self.takes)), notes=notes)
         return with_intervals(consensus, _spread(model, found.x)) if self.intervals else consensus
 
 

@@ -10,10 +10,23 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
 from crowdrank.convert import as_rankings
-from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement
+from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, spread_of_lists
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, JudgmentError, Judgments, Kind, OfPair, Pairs, Vocabulary
+from crowdrank.study import (
+    LEFT,
+    RIGHT,
+    TIE,
+    Codes,
+    Floats,
+    JudgmentError,
+    Judgments,
+    Kind,
+    OfPair,
+    Pairs,
+    Vocabulary,
+    check_judgments,
+)
 
 NAMES_SHOWN = 5
 NO_STEPS = Fit()
@@ -21,12 +34,11 @@ NO_STEPS = Fit()
 
 def require(method: str, judgments: Judgments, takes: Sequence[Kind]) -> tuple[str, ...]:
     """Refuse a study with nothing the method can use; what to say about judgments it leaves aside."""
+    check_judgments(judgments)
     if judgments.kinds and not set(judgments.kinds) & set(takes):
         raise JudgmentError(f"{method} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
     unused = [kind for kind in judgments.kinds if kind not in takes]
-    return tuple(
-        f"{method} takes {' and '.join(takes)} only: {len(getattr(judgments, kind)):,} {kind} left aside" for kind in unused
-    )
+    return tuple(f"{method} takes {' and '.join(takes)} only: {judgments.counts[kind]:,} {kind} left aside" for kind in unused)
 
 
 def wrap(
@@ -98,9 +110,10 @@ def annotator_columns(
 
 
 def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
-    """Per annotator: the share of their preferences that the scores share, and the number of preferences.
+    """Per annotator: the share of their preferences that the scores share, and how many votes their preferences are worth.
 
-    Ties they gave are no preferences; ties of the scores count half; a vote with a weight counts as many.
+    Ties they gave are no preferences; ties of the scores count half; a vote with a weight counts as many. Those of a list hang
+    together: as evidence of who guesses, they are worth as many votes as vary as much.
     """
     # Ranks know which scores are equal but for rounding; by the scores themselves, the order of sums would decide.
     rank = rank_within(score, judgments.vocabulary.entry_task)
@@ -108,14 +121,36 @@ def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
     n = len(judgments.vocabulary.annotators)
     pairs, lists = judgments.pairs, as_rankings(judgments)
     total, agree = pair_agreement(pairs, score, n)
+    spread = total.copy()
     if len(lists):
         scored = ~np.isnan(score[lists.entry])
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
         list_pairs, list_agree = concordance(starts, lists.position[scored], rank[lists.entry[scored]])
         total += sum_by(lists.list_annotator, list_pairs, n)
         agree += sum_by(lists.list_annotator, list_agree, n)
+        spread += sum_by(lists.list_annotator, spread_of_lists(starts, lists.position[scored])[1], n)
     with np.errstate(invalid="ignore"):
-        return agree / total, total
+        return agree / total, np.where(total > 0, total * total / spread, 0.0)
+
+
+def worth_of_preferences(judgments: Judgments) -> Floats:
+    """Per annotator: as how many votes each of their preferences counts as evidence of who guesses; 1 where they gave no lists."""
+    lists, n = as_rankings(judgments), len(judgments.vocabulary.annotators)
+    votes = np.bincount(judgments.pairs.annotator, minlength=n).astype(np.float64)
+    told, spread = (
+        votes + sum_by(lists.list_annotator, of_list, n) for of_list in spread_of_lists(lists.list_starts, lists.position)
+    )
+    return np.divide(told, spread, out=np.ones(n), where=spread > 0)
+
+
+def hang_together(judgments: Judgments) -> tuple[str, ...]:
+    """What to say of intervals that take the pairs of a list for so many votes."""
+    if not len(judgments.rankings) and not len(judgments.grades):
+        return ()
+    instead = "plackett-luce" if len(judgments.rankings) else "gda"
+    return (
+        f"pairs made of lists or grades hang together: intervals are too narrow; --bootstrap-over annotators, or {instead}, has wider",
+    )
 
 
 def _not_used(method: str, pairs: Pairs, uses: Sequence[OfPair]) -> list[str]:
@@ -145,7 +180,7 @@ def _disconnected(words: Vocabulary, component: NDArray[np.int32]) -> list[str]:
     if not len(tasks):
         return []
     named = [f"{words.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
-    unknown = "how items of different parts stand to each other is unknown, their order is the prior's"
+    unknown = "how items of different parts stand to each other is unknown, whatever their order here"
     return [f"comparisons do not connect in {len(tasks):,} of {len(words.tasks):,} tasks: {_some(named)}; {unknown}"]
 
 

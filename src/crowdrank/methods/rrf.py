@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_rankings, middle_places
+from crowdrank.convert import as_rankings, links, middle_places
 from crowdrank.methods.result import require, wrap
 from crowdrank.methods.weights import annotator_weights, check_weights
 from crowdrank.numerics.sums import sum_by
@@ -51,4 +51,6 @@ class RRF:
         rank = np.concatenate([lists.position[:own], middle_places(lists)[own:]])
         score = sum_by(lists.entry, weight[lists.row_list] / (self.k + rank), n)
         listed = np.bincount(lists.entry, minlength=n) > 0
-        return wrap(self.name, judgments, np.where(listed, score, np.nan), notes=notes)
+        return wrap(
+            self.name, judgments, np.where(listed, score, np.nan), compared=links(judgments.only(*self.takes)), notes=notes
+        )

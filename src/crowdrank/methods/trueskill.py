@@ -33,7 +33,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
-from crowdrank.methods.result import require, wrap
+from crowdrank.methods.result import hang_together, require, wrap
 from crowdrank.settings import check
 from crowdrank.study import KINDS, Judgments, Kind
 
@@ -72,7 +72,8 @@ class TrueSkill:
         noise, drift = float(2 * self.beta**2), float(self.tau**2)
         _play(pairs.left, pairs.right, pairs.outcome, mean, variance, noise, drift, float(margin))
         reach = NORMAL_95 * np.sqrt(variance)
-        return wrap(self.name, judgments, mean, low=mean - reach, high=mean + reach, compared=pairs)
+        notes = hang_together(judgments)
+        return wrap(self.name, judgments, mean, low=mean - reach, high=mean + reach, compared=pairs, notes=notes)
 
 
 @nb.njit(cache=True, nogil=True)

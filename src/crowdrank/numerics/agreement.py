@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba as nb
@@ -59,6 +60,21 @@ def concordance(starts: NDArray[np.int64], position: Floats, rank: NDArray[Any])
     clear, agree = concordance_of_ranks(starts, place, rank)
     pairs = sum_by(group, place - starts[group], len(starts) - 1)  # those of each row with rows of earlier places
     return pairs, agree + (pairs - clear) / 2
+
+
+def spread_of_lists(starts: NDArray[np.int64], position: Floats) -> tuple[Floats, Floats]:
+    """Per list: its preferences, and the variance of how many of them an order at random shares, that of a single one being 1 (Kendall).
+
+    The preferences of a list hang together: whoever puts the best item last is wrong about all its pairs at once.
+    """
+    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    first = np.flatnonzero(np.r_[True, (np.diff(position) != 0) | (np.diff(group) != 0)][: len(group)])
+    listed, tied = np.diff(starts).astype(np.float64), np.diff(np.r_[first, len(group)]).astype(np.float64)
+
+    def but_for_ties(count: Callable[[Floats], Floats]) -> Floats:
+        return np.asarray(count(listed) - sum_by(group[first], count(tied), len(listed)))
+
+    return but_for_ties(lambda n: n * (n - 1) / 2), but_for_ties(lambda n: n * (n - 1) * (2 * n + 5) / 18)
 
 
 def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: NDArray[Any]) -> tuple[Floats, Floats]:

@@ -1,12 +1,13 @@
 """Discounts as sums of powers: D(r) = Σ_q w_q z_q^r for r = 0 … n − 1, exact to rounding.
 
 The expectation of such a sum needs no distribution of r, only its generating function G(z) = E[z^r] at the nodes z_q. A discount
-that falls the way 1/log2(2 + r) does (all its differences alternate in sign) has positive weights on real nodes between 0 and 1, few of
-them; any other has complex ones on the unit circle, as many as half its values.
+that falls the way 1/log2(2 + r) does (all its differences alternate in sign) has positive weights on nodes between 0 and 1, few of
+them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,14 +22,18 @@ LARGEST_ERROR = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PowerSum:
-    """Nodes and weights; D(r) is the real part of their sum."""
+    """Nodes and weights."""
 
-    node: NDArray[np.float64] | NDArray[np.complex128]
-    weight: NDArray[np.float64] | NDArray[np.complex128]
+    node: Floats
+    weight: Floats
 
     def __call__(self, rank: NDArray[np.int64]) -> Floats:
         """The discount at these ranks, 0 for the top."""
-        return np.asarray((self.node ** rank[:, None] @ self.weight).real, dtype=np.float64)
+        return np.asarray(self.node ** rank[:, None] @ self.weight)
+
+    def log_undecided(self, others: Floats) -> Floats:
+        """The logarithm of the generating function at each node, where the rank is the number of heads of so many tosses of a coin."""
+        return np.asarray(others[:, None] * np.log((1 + self.node) / 2))
 
 
 def geometric(persistence: float) -> PowerSum:
@@ -51,19 +56,37 @@ def logarithmic(n: int) -> PowerSum:
 
 @cache
 def _logarithmic(n: int) -> PowerSum:
-    """By non-negative least squares over log-spaced candidates; the error is relative, and checked."""
-    from scipy.optimize import nnls  # here, not above: it takes longer to import than most fits
-
-    rank = _sampled(n)
-    wanted = 1 / np.log2(2 + rank)
-    slowest, fastest = -np.log(n) - 5, np.log(40.0)
-    candidates = np.exp(-np.r_[0.0, np.exp(np.linspace(slowest, fastest, int(PER_FACTOR_E * (fastest - slowest))))])
-    weight, _ = nnls(candidates ** rank[:, None] / wanted[:, None], np.ones(len(rank)), maxiter=100 * len(candidates))
-    found = PowerSum(candidates[weight > 0], weight[weight > 0])
-    error = float(np.abs(found(_sampled(n, 3)) - 1 / np.log2(2 + _sampled(n, 3))).max())
+    found, rank = _fitted(n, lambda rank: 1 / np.log2(2 + rank)), _sampled(n, 3)
+    error = float(np.abs(found(rank) - 1 / np.log2(2 + rank)).max())
     if error > LARGEST_ERROR:
         raise ArithmeticError(f"the discount of {n} ranks is off by {error:.1e}")
     return found
+
+
+def falling(values: Floats) -> PowerSum | None:
+    """A discount given by its values; none if it does not fall in the way of a few powers.
+
+    >>> found = falling(1 / np.arange(1.0, 101.0))
+    >>> found(np.array([0, 1, 99])).round(12).tolist()
+    [1.0, 0.5, 0.01]
+    >>> falling(np.array([1.0, 1.0, 1.0, 0.5, 0.5])) is None
+    True
+    """
+    if (values <= 0).any() or (np.diff(values) > 0).any():
+        return None
+    found = _fitted(len(values), lambda rank: values[rank])
+    return found if np.allclose(found(np.arange(len(values))), values, rtol=LARGEST_ERROR, atol=0) else None
+
+
+def _fitted(n: int, discount: Callable[[NDArray[np.int64]], Floats]) -> PowerSum:
+    """By non-negative least squares over log-spaced candidates; the error is relative."""
+    from scipy.optimize import nnls  # here, not above: it takes longer to import than most fits
+
+    rank = _sampled(n)
+    slowest, fastest = -np.log(n) - 5, np.log(40.0)
+    candidates = np.exp(-np.r_[0.0, np.exp(np.linspace(slowest, fastest, int(PER_FACTOR_E * (fastest - slowest))))])
+    weight, _ = nnls(candidates ** rank[:, None] / discount(rank)[:, None], np.ones(len(rank)), maxiter=100 * len(candidates))
+    return PowerSum(candidates[weight > 0], weight[weight > 0])
 
 
 def _sampled(n: int, denser: int = 1) -> NDArray[np.int64]:
@@ -72,15 +95,3 @@ def _sampled(n: int, denser: int = 1) -> NDArray[np.int64]:
     if n <= dense:
         return np.arange(n)
     return np.unique(np.r_[np.arange(dense), np.geomspace(dense, n - 1, dense).astype(np.int64)])
-
-
-def periodic(values: Floats) -> PowerSum:
-    """Any discount, given by its values, on the roots of unity; an odd number of them, so that −1 is not among them.
-
-    >>> periodic(np.array([1.0, 2.0, 3.0]))(np.arange(3)).round(12).tolist()
-    [1.0, 2.0, 3.0]
-    """
-    size = len(values) | 1
-    weight = np.fft.rfft(np.r_[values, np.zeros(size - len(values))]) / size
-    weight[1:] *= 2  # stands for its conjugate too
-    return PowerSum(np.exp(2j * np.pi * np.arange(len(weight)) / size), weight)
