@@ -29,7 +29,7 @@ from crowdrank.learning.listmle import Fitted, check_top
 from crowdrank.learning.orders import Orders
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.learning.side import Side, Solver
-from crowdrank.methods.result import annotator_columns
+from crowdrank.methods.result import annotator_columns, worth_of_preferences
 from crowdrank.numerics.mallows import CLEAREST
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -118,7 +118,8 @@ def estimate(settings: Settings, features: Features, judgments: Judgments, side:
     label, distance = chain.told(theta, weight)
     far, evidence = chain.expertise.far(distance)[:n], chain.expertise.pairs[:n]
     with np.errstate(invalid="ignore"):
-        columns = annotator_columns(judgments, np.clip(1 - far / evidence, 0.0, 1.0), evidence)
+        quality = np.clip(1 - far / evidence, 0.0, 1.0)
+    columns = annotator_columns(judgments, quality, evidence * worth_of_preferences(judgments))
     theta = np.where(chain.expertise.known[:n], theta, np.nan)
     return Found(weight, theta, data, label, columns | {"theta": theta}, Fit(len(history), bool(converged)))
 
