@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_lists, links
+from crowdrank.convert import as_lists, links, middle_places
 from crowdrank.methods import list_kernels as kernels
 from crowdrank.methods.result import require, wrap
 from crowdrank.methods.sure import with_intervals
@@ -44,6 +44,7 @@ from crowdrank.settings import check_fit
 from crowdrank.study import Floats, Judgments, Kind, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of all tasks' Hessians; larger studies estimate their intervals
+APART = 1.2  # scores to log-odds, at the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +69,19 @@ class PlackettLuce:
         notes = require(self.name, judgments, self.takes)
         words, lists = judgments.vocabulary, as_lists(judgments)
         model = ListModel(lists, annotator_weights(self.weights, words)[lists.list_annotator], words, self.prior)
-        found = minimise(model, np.zeros(words.n_entries), max_iter=self.max_iter, tol=self.tol)
+        found = minimise(model, _start(lists, words, model.unlisted), max_iter=self.max_iter, tol=self.tol)
         score = found.x if self.prior else found.x - _means(found.x, words)  # without prior, only differences are known
         told = np.where(model.chosen_from, score, np.nan)
         consensus = wrap(self.name, judgments, told, fit=found.fit, compared=links(judgments.only(*self.takes)), notes=notes)
         return with_intervals(consensus, _spread(model, found.x)) if self.intervals else consensus
+
+
+def _start(lists: Rankings, words: Vocabulary, unlisted: NDArray[np.int64]) -> Floats:
+    """The log-odds of standing above another item of a list, a little apart: opponents who differ draw them towards 0."""
+    above = middle_places(lists) - 1
+    below = (np.diff(lists.list_starts) + np.maximum(unlisted, 0))[lists.row_list] - 1 - above
+    lost, won = (sum_by(lists.entry, count, words.n_entries) for count in (above, below))
+    return np.asarray(APART * np.log((won + 1) / (lost + 1)))
 
 
 class ListModel:
