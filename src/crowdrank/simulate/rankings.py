@@ -52,7 +52,7 @@ def rankings(
 
     >>> study = rankings(items=5, annotators=3, tasks=2, seed=1)
     >>> study.judgments
-    Judgments(30 rankings; 2 tasks, 5 items, 3 annotators)
+    Judgments(6 rankings; 2 tasks, 5 items, 3 annotators)
     """
     parameters = dict(locals())
     _check(**parameters)
