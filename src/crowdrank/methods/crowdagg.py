@@ -50,8 +50,8 @@ from crowdrank.convert import links
 from crowdrank.methods.ballots import Reading, lists_of, pair_ballots_of
 from crowdrank.methods.expected_discount import Discount, in_lists, in_pairs, log_of_undecided, of_undecided
 from crowdrank.methods.rank_distribution import Table
-from crowdrank.methods.result import annotator_columns, require, worth_of_preferences, wrap
-from crowdrank.numerics.agreement import concordance_of_ranks
+from crowdrank.methods.result import annotator_columns, require, wrap
+from crowdrank.numerics.agreement import concordance_of_ranks, spread_of_lists
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -104,9 +104,8 @@ class CrowdAgg:
             return wrap(self.name, judgments, score, compared=links(judgments), uses=self.uses)
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
-        who = crowd.raters.annotator
-        evidence = crowd.shared(gains)[1] * worth_of_preferences(judgments)[slice(None) if who is None else who]
-        columns = annotator_columns(judgments, quality, evidence, who, crowd.raters.task)
+        evidence = crowd.shared(gains, crowd.worth_of_lists())[1]
+        columns = annotator_columns(judgments, quality, evidence, crowd.raters.annotator, crowd.raters.task)
         score = crowd.score(gains)
         return wrap(
             self.name, judgments, score, fit=fit, annotators=columns, compared=links(judgments), notes=notes, uses=self.uses
@@ -206,8 +205,13 @@ class _Crowd:
         """Nothing where gains cancel: what is left of them is the rounding of what they were taken from."""
         return np.where(np.abs(score) <= ROUNDING * np.abs(self.nothing_said / self.unit)[task], 0.0, score)
 
-    def shared(self, gains: Floats) -> tuple[Floats, Floats]:
-        """Per rater: how many of their preferences the ranking shares, and on how many it has a word."""
+    def worth_of_lists(self) -> Floats:
+        """Per list: as how many votes each of its preferences, which hang together, counts as evidence of who guesses."""
+        told, spread = spread_of_lists(self.lists.row_starts, self.lists.row_level.astype(np.float64))
+        return np.divide(told, spread, out=np.ones(len(told)), where=spread > 0)
+
+    def shared(self, gains: Floats, worth: Floats | float = 1.0) -> tuple[Floats, Floats]:
+        """Per rater: how many of their preferences the ranking shares, and on how many it has a word, those of lists by their `worth`."""
         score = sum_by(self.entry, gains, self.words.n_entries)[self.entry]
         if self.leave_out:
             score -= np.bincount(self.own, gains)[self.own]
@@ -221,7 +225,7 @@ class _Crowd:
         clear = np.abs(lead) > SAME * np.abs(in_pair).max(initial=0.0)
         of_pair = self.row_rater[pairs.winner]
         shared = sum_by(self.list_rater, agree, n) + sum_by(of_pair, clear & (lead > 0), n)
-        return shared, sum_by(self.list_rater, told, n) + sum_by(of_pair, clear, n)
+        return shared, sum_by(self.list_rater, told * worth, n) + sum_by(of_pair, clear, n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
