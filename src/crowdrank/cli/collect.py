@@ -134,14 +134,9 @@ def _policy(name: str, given: Mapping[str, str], gamma: list[float] | None) -> P
 
 def _costs(path: Path) -> dict[Any, float]:
     from crowdrank.formats.files import of_file
-    from crowdrank.study import JudgmentError
 
     source = of_file(path)
-    for column in ("annotator", "cost"):
-        if column not in source.columns:
-            raise JudgmentError(
-                f"{path}: has no column {column!r}; it must have annotator and cost, and has {', '.join(source.columns)}"
-            )
+    source.require("annotator", "cost")
     return dict(zip(source.names("annotator"), source.numbers("cost").tolist(), strict=True))
 
 

@@ -75,11 +75,7 @@ def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Co
 def read_folds(path: FilePath) -> dict[str, str]:
     """Task → fold from a file with these two columns; a task may be named again, in the same fold."""
     source = of_file(path)
-    for column in ("task", "fold"):
-        if column not in source.columns:
-            raise JudgmentError(
-                f"{path}: has no column {column!r}; it must have task and fold, and has {', '.join(source.columns)}"
-            )
+    source.require("task", "fold")
     tasks, names = (as_text(source.ids(column)).str.strip_chars().to_list() for column in ("task", "fold"))
     folds: dict[str, str] = {}
     differs = [folds.setdefault(task, fold) != fold for task, fold in zip(tasks, names, strict=True)]

@@ -44,6 +44,13 @@ class Source:
             lines[-1] += f"; {cure}"
         raise JudgmentError("\n".join(lines))
 
+    def require(self, *columns: str) -> None:
+        """Refuse a table without these columns."""
+        for column in columns:
+            if column not in self.columns:
+                wanted, there = " and ".join(columns), ", ".join(self.columns)
+                raise JudgmentError(f"{self.name}: has no column {column!r}; it must have {wanted}, and has {there}")
+
     def ids(self, column: str) -> pl.Series:
         """A column of ids as they are; every row must have one."""
         values = self.load(column)

@@ -51,7 +51,7 @@ from crowdrank.methods.ballots import Reading, lists_of, pair_ballots_of
 from crowdrank.methods.expected_discount import Discount, in_lists, in_pairs, log_of_undecided, of_undecided
 from crowdrank.methods.rank_distribution import Table
 from crowdrank.methods.result import annotator_columns, require, wrap
-from crowdrank.numerics.agreement import concordance_of_ranks, spread_of_lists
+from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -104,7 +104,7 @@ class CrowdAgg:
             return wrap(self.name, judgments, score, compared=links(judgments), uses=self.uses)
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
-        evidence = crowd.shared(gains, crowd.worth_of_lists())[1]
+        evidence = crowd.shared(gains, worth_of_lists(crowd.lists.row_starts, crowd.lists.row_level.astype(np.float64)))[1]
         columns = annotator_columns(judgments, quality, evidence, crowd.raters.annotator, crowd.raters.task)
         score = crowd.score(gains)
         return wrap(
@@ -204,11 +204,6 @@ class _Crowd:
     def _without_noise(self, score: Floats, task: Codes) -> Floats:
         """Nothing where gains cancel: what is left of them is the rounding of what they were taken from."""
         return np.where(np.abs(score) <= ROUNDING * np.abs(self.nothing_said / self.unit)[task], 0.0, score)
-
-    def worth_of_lists(self) -> Floats:
-        """Per list: as how many votes each of its preferences, which hang together, counts as evidence of who guesses."""
-        told, spread = spread_of_lists(self.lists.row_starts, self.lists.row_level.astype(np.float64))
-        return np.divide(told, spread, out=np.ones(len(told)), where=spread > 0)
 
     def shared(self, gains: Floats, worth: Floats | float = 1.0) -> tuple[Floats, Floats]:
         """Per rater: how many of their preferences the ranking shares, and on how many it has a word, those of lists by their `worth`."""

@@ -15,7 +15,7 @@ from crowdrank.methods.grade_information import informativeness
 from crowdrank.methods.grade_scale import Scales, scales_of
 from crowdrank.methods.pairwise import Raters
 from crowdrank.methods.result import annotator_columns, wrap
-from crowdrank.numerics.agreement import concordance_of_ranks, spread_of_lists
+from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
@@ -133,11 +133,9 @@ def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Fl
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     rater, level = rows.rater[order[starts[:-1]]], rows.level[order].astype(np.float64)
     clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
-    told, spread = spread_of_lists(starts, level)
     total, right = (sum_by(rater, values, rows.n_raters) for values in (clear, agree))
-    worth = np.divide(told, spread, out=np.ones(len(told)), where=spread > 0)
     with np.errstate(invalid="ignore"):
-        return right / total, sum_by(rater, clear * worth, rows.n_raters)
+        return right / total, sum_by(rater, clear * worth_of_lists(starts, level), rows.n_raters)
 
 
 def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:

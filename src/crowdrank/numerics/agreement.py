@@ -77,6 +77,12 @@ def spread_of_lists(starts: NDArray[np.int64], position: Floats) -> tuple[Floats
     return but_for_ties(lambda n: n * (n - 1) / 2), but_for_ties(lambda n: n * (n - 1) * (2 * n + 5) / 18)
 
 
+def worth_of_lists(starts: NDArray[np.int64], position: Floats) -> Floats:
+    """Per list: as how many votes each of its preferences counts as evidence of who guesses."""
+    told, spread = spread_of_lists(starts, position)
+    return np.divide(told, spread, out=np.ones(len(told)), where=spread > 0)
+
+
 def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: NDArray[Any]) -> tuple[Floats, Floats]:
     """Per list: pairs of different place and different rank, and how many of them the ranks put the same way.
 
