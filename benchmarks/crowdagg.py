@@ -7,15 +7,19 @@ puts both on its page.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 import crowdrank as cr
-from crowdrank.methods.crowdagg import CrowdAgg, _Crowd
-from crowdrank.methods.crowdagg_reference import algorithm_1, algorithm_2, expected_discounts
+from crowdrank.methods.rankings.crowdagg import CrowdAgg, _Crowd
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from reference.crowdagg import algorithm_1, algorithm_2, expected_discounts
 
 ANNOTATORS, JUDGED = 20, 10
 

@@ -16,8 +16,8 @@ import numpy as np
 
 import crowdrank as cr
 from crowdrank.convert import as_lists
-from crowdrank.learning.crowd_lists import crowd_lists
-from crowdrank.learning.orders import Orders
+from crowdrank.learning.ltrma.crowd_lists import crowd_lists
+from crowdrank.learning.ltrma.orders import Orders
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks-learn.md"
 FEATURES = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods.protocols import Description
 
 HEAVY = ("numpy", "polars", "numba", "scipy", "narwhals", "rich", "typer")
 EXTRAS = ("pandas", "pyarrow", "lightgbm", "altair", "fastapi", "sqlalchemy", "alembic", "uvicorn", "psycopg", "ray")
@@ -36,9 +38,9 @@ def test_dir_lists_the_public_names():
 
 def test_public_names_are_typed():
     """Editors and mypy see every name that is resolved lazily."""
-    text = Path(cr.__file__).read_text(encoding="utf-8")
+    text = Path(cr.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     for name in cr.__all__:
-        assert name == "__version__" or f"import {name} as {name}" in text
+        assert name == "__version__" or f"import {name} as {name}\n" in text
 
 
 def test_unknown_names_raise_attribute_error():
@@ -47,9 +49,27 @@ def test_unknown_names_raise_attribute_error():
     assert not hasattr(cr, "Nonsense")
 
 
-def test_every_method_is_public():
-    for method in (*cr.METHODS.values(), *cr.SUPERVISED.values()):
-        assert getattr(cr, method.__name__) is method
+def test_every_method_has_a_row_in_the_catalogue():
+    """A class with a description that no row names would be missing from every list and page."""
+    found = set()
+    for module in walk_packages(cr.__path__, "crowdrank."):
+        if module.name.startswith(("crowdrank.methods.", "crowdrank.learning.")):
+            classes = [each for each in vars(import_module(module.name)).values() if isinstance(each, type)]
+            found |= {each for each in classes if isinstance(vars(each).get("description"), Description)}
+    listed = {*cr.METHODS.values(), *cr.SUPERVISED.values(), *cr.LEARNERS.values()}
+    assert found == listed
+    assert {each for each in listed if getattr(cr, each.__name__) is not each} == set()
+
+
+@pytest.mark.parametrize("catalogue", [cr.METHODS, cr.SUPERVISED, cr.LEARNERS])
+def test_a_description_says_where_its_method_stands(catalogue):
+    """The name is that of the module, the family that of the package, the summary one sentence of one line."""
+    for name, method in catalogue.items():
+        about = method.description
+        *_, package, module = method.__module__.split(".")
+        assert (about.name, about.family) == (name, package) == (module.replace("_", "-"), package)
+        assert re.fullmatch(r"[A-Z0-9a-z].{10,118}\.", about.summary), about.summary
+        assert about.takes
 
 
 def test_names_stay_what_they_are_after_all_modules_were_imported():
@@ -89,6 +109,17 @@ def test_the_front_door_as_the_design_has_it(tmp_path):
 def test_import_is_light():
     """Neither the numeric stack nor any extra is loaded by `import crowdrank`."""
     assert not loaded_after("import crowdrank") & {*HEAVY, *EXTRAS}
+
+
+def test_importing_a_method_loads_no_other():
+    """`from crowdrank import CrowdBT` needs the vote model, and none of the other families."""
+    loaded = {name for name in loaded_after("from crowdrank import CrowdBT") if name.startswith("crowdrank.")}
+    other = ("crowdrank.methods.grades.", "crowdrank.methods.rankings.", "crowdrank.methods.supervised.", "crowdrank.learning.")
+    assert not [name for name in loaded if name.startswith(other)]
+    assert {name for name in loaded if name.count(".") == 3 and name.startswith("crowdrank.methods.pairs.")} <= {
+        "crowdrank.methods.pairs.crowd_bt",
+        "crowdrank.methods.pairs.votes",
+    }
 
 
 def test_ranking_loads_only_what_it_needs(tmp_path):

@@ -17,8 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # on matrices this small, th
 import polars as pl
 
 import crowdrank as cr
-from crowdrank.methods import Trained
-from crowdrank.methods.ensemble import EnsembleAggregator
+from crowdrank.methods.protocols import Trained
+from crowdrank.methods.supervised.ensemble import EnsembleAggregator
 
 HERE = Path(__file__).parent
 PARTS = ("S1", "S2", "S3", "S4", "S5")

@@ -59,7 +59,11 @@ def method(name: str, **settings: Any) -> Any:
 
 def all_methods(data: Data) -> list[str]:
     """Every method that takes what the study has."""
-    return [name for name, kind in cr.METHODS.items() if set(kind.takes) & set(data.judgments.kinds) and name != "crowdagg"]
+    return [
+        name
+        for name, kind in cr.METHODS.items()
+        if set(kind.description.takes) & set(data.judgments.kinds) and name != "crowdagg"
+    ]
 
 
 def measured(consensus: cr.Consensus, data: Data) -> cr.Evaluation:

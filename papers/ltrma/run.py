@@ -18,8 +18,8 @@ import polars as pl
 from scipy.stats import ttest_rel
 
 import crowdrank as cr
-from crowdrank.learning.crowd_em import estimate
 from crowdrank.learning.labels import judgments_over
+from crowdrank.learning.ltrma.crowd_em import estimate
 from crowdrank.study import Floats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

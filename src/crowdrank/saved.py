@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from crowdrank.formats import write_files
-from crowdrank.learning import LEARNERS
+from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.learning.ranker import Ranker
-from crowdrank.methods import SUPERVISED, Trained
+from crowdrank.methods.catalogue import SUPERVISED
+from crowdrank.methods.protocols import Trained
 from crowdrank.settings import SettingError
 from crowdrank.study import JudgmentError
 

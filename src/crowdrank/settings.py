@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 
 class InputError(ValueError):
@@ -41,3 +42,9 @@ def is_number(value: object) -> bool:
 def choice(name: str, value: object, among: Sequence[str]) -> None:
     """Refuse a value that is not one of a few."""
     check(value in among, name, value, f"one of {', '.join(among)}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint for a message: the known name that is closest to a misspelt one; nothing where none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

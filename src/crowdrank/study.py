@@ -97,7 +97,7 @@ class Rankings:
 
 
 Kind = Literal["grades", "pairs", "rankings"]
-OfPair = Literal["weight", "strength"]  # the columns of pairs that not every method uses
+PairColumn = Literal["weight", "strength"]  # optional columns of pairs, which not every method uses
 KINDS: tuple[Kind, ...] = ("grades", "pairs", "rankings")
 
 

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.learning import LEARNERS
-from crowdrank.methods import ALL
+from crowdrank.learning.catalogue import LEARNERS
+from crowdrank.methods.catalogue import ALL
 
-EVERY = ALL | LEARNERS
+EVERY = {**ALL, **LEARNERS}
 
 COMMANDS = [
     (),
@@ -94,13 +94,13 @@ def test_methods(run):
 def test_one_method(run, name):
     """Its docstring, what it takes, and each setting as `--set` takes it."""
     done = run("methods", name)
-    assert f"Takes {', '.join(EVERY[name].takes)}." in done.out
+    assert f"Takes {', '.join(EVERY[name].description.takes)}." in done.out
     settings = re.findall(r"^ *(\w+=\S+)", done.out.partition("--set ")[2], re.MULTILINE)
     assert [setting.partition("=")[0] for setting in settings] == [field.name for field in fields(EVERY[name])]
     if name in LEARNERS:
         return
     words = [word for setting in settings for word in ("--set", setting)]
-    file = "rankings.jsonl" if "rankings" in EVERY[name].takes else "grades.parquet"
+    file = "rankings.jsonl" if "rankings" in EVERY[name].description.takes else "grades.parquet"
     learn = ["--train", file, "--train-gold", "gold.csv"] if name in cr.SUPERVISED else []
     assert run("rank", file, "--method", name, *words, *learn).code == 0
 

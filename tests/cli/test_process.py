@@ -17,7 +17,7 @@ import crowdrank as cr
 # A fit that takes long: every step of the loop waits, and says so on the first.
 SLOW = """
 import sys, time
-from crowdrank.methods.vote_model import VoteModel
+from crowdrank.methods.pairs.votes.model import VoteModel
 quick = VoteModel.evaluate
 def slow(self, x):
     open("started", "w").close()

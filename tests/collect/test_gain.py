@@ -8,7 +8,7 @@ from scipy import integrate
 from scipy.special import betaln
 
 from crowdrank.collect import gain as kernels
-from crowdrank.methods.online_kernels import KAPPA, tie, win
+from crowdrank.methods.pairs.votes.online_kernels import KAPPA, tie, win
 
 GAPS = (-5.0, -0.7, 0.0, 0.3, 2.0)
 BETAS = ((30.0, 2.0), (10.0, 1.0), (2.0, 1.0), (1.0, 4.0), (3.0, 3.0))

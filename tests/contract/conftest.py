@@ -36,11 +36,16 @@ def _cases(kinds_of: Any) -> list[Any]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """`case`: every kind a method takes; `main_case`: the first that fits it best; `wrong_case`: those it cannot take."""
     if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", _cases(lambda method: method.takes))
+        metafunc.parametrize("case", _cases(lambda method: method.description.takes))
     if "main_case" in metafunc.fixturenames:
-        metafunc.parametrize("main_case", _cases(lambda method: ("pairs",) if "pairs" in method.takes else method.takes[:1]))
+        metafunc.parametrize(
+            "main_case",
+            _cases(lambda method: ("pairs",) if "pairs" in method.description.takes else method.description.takes[:1]),
+        )
     if "wrong_case" in metafunc.fixturenames:
-        metafunc.parametrize("wrong_case", _cases(lambda method: [kind for kind in KINDS if kind not in method.takes]))
+        metafunc.parametrize(
+            "wrong_case", _cases(lambda method: [kind for kind in KINDS if kind not in method.description.takes])
+        )
 
 
 @pytest.fixture(scope="session")

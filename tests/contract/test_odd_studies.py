@@ -74,7 +74,7 @@ def test_disconnected_tasks_are_told(case, studies):
     """Methods that compare items say which tasks fall apart, and into how many parts; grades need no comparison."""
     consensus = case.fit(studies.study(studies.apart(case.kind)))
     told = [note for note in consensus.notes if "do not connect" in note]
-    if "rankings" in case.method.takes:
+    if "rankings" in case.method.description.takes:
         assert consensus.disconnected == {"broken": 2}
         assert len(told) == 1
         assert "broken (2 parts)" in told[0]
@@ -117,7 +117,7 @@ def test_mixed_study(main_case, studies):
     assert not np.isnan(consensus.score).any()
     for kind in KINDS:
         told = [note for note in consensus.notes if f" {kind} left aside" in note]
-        assert len(told) == (0 if kind in main_case.method.takes else 1)
+        assert len(told) == (0 if kind in main_case.method.description.takes else 1)
 
 
 def test_wrong_kind_is_refused(wrong_case, studies):
@@ -125,4 +125,4 @@ def test_wrong_kind_is_refused(wrong_case, studies):
     judgments = studies.study(studies.table(wrong_case.kind))
     with pytest.raises(cr.JudgmentError, match=f"{wrong_case.name} needs .*only {wrong_case.kind}") as error:
         wrong_case.fit(judgments)
-    assert all(kind in str(error.value) for kind in wrong_case.method.takes)
+    assert all(kind in str(error.value) for kind in wrong_case.method.description.takes)

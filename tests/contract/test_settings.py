@@ -56,9 +56,9 @@ def test_equal_when_equal(main_case):
 
 def test_name_and_kinds(main_case):
     """The row of METHODS has the method's own name, and it says which kinds it takes."""
-    assert main_case.method.name == main_case.name
-    assert set(main_case.method.takes) <= {"grades", "pairs", "rankings"}
-    assert main_case.method.takes
+    assert main_case.method.description.name == main_case.name
+    assert set(main_case.method.description.takes) <= {"grades", "pairs", "rankings"}
+    assert main_case.method.description.takes
 
 
 def test_every_setting_has_a_default_and_a_type(main_case):

@@ -8,10 +8,10 @@ from scipy import stats
 import crowdrank as cr
 from crowdrank.evaluation.comparison import compare
 from crowdrank.evaluation.evaluate import evaluate
-from crowdrank.methods import METHODS, OF_PAIRS
-from crowdrank.methods.borda import Borda
-from crowdrank.methods.bradley_terry import BradleyTerry
-from crowdrank.methods.mean import Mean
+from crowdrank.methods.catalogue import METHODS
+from crowdrank.methods.grades.mean import Mean
+from crowdrank.methods.pairs.bradley_terry import BradleyTerry
+from crowdrank.methods.rankings.borda import Borda
 from crowdrank.numerics.progress import listening
 from crowdrank.settings import SettingError
 from crowdrank.study import Gold, JudgmentError
@@ -38,7 +38,7 @@ def comparison(graded):
 
 
 def test_every_method_that_takes_the_study_is_there_best_first(graded, comparison):
-    able = [name for name, kind in METHODS.items() if "grades" in kind.takes]
+    able = [name for name, kind in METHODS.items() if "grades" in kind.description.takes]
     assert sorted(comparison.table["method"]) == sorted(able)
     assert comparison.table.columns == ["method", "ndcg@10", "tau", "seconds"]
     assert comparison.table["ndcg@10"].is_sorted(descending=True)
@@ -154,7 +154,7 @@ def test_methods_that_write_out_millions_of_pairs_are_left_out():
     gold = cr.gold({"item": place[:1500], "rank": place[:1500]})
     found = cr.compare(lists, gold, measures=["tau"])
     assert "borda" in found.evaluations
-    assert not set(OF_PAIRS) & set(found.evaluations)
+    assert not any(METHODS[name].description.expands_to_pairs for name in found.evaluations)
     assert any(note.startswith("bradley-terry, thurstone") and "name them" in note for note in found.notes)
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import crowdrank as cr
-from crowdrank.methods import settings_names
+from crowdrank.methods.catalogue import settings_names
 from crowdrank.study import Judgments
 
 VOTES = {
@@ -146,7 +146,7 @@ def test_weights_are_measured_against_the_prior(scale):
     np.testing.assert_allclose(one.score, other.score, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", [name for name, method in cr.METHODS.items() if "pairs" in method.takes])
+@pytest.mark.parametrize("name", [name for name, method in cr.METHODS.items() if "pairs" in method.description.takes])
 def test_what_is_not_used_is_said(name):
     """In a note; and a note does not lie: where there is none, weights matter."""
     votes = many()

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.learning import LEARNERS, learner, takes_side
+from crowdrank.learning.catalogue import LEARNERS, learner
 from crowdrank.settings import SettingError
 
 NEEDS = {
@@ -49,9 +49,9 @@ every_learner = pytest.mark.parametrize("name", LEARNERS)
 @every_learner
 def test_settings_are_frozen_and_say_what_they_are(name):
     assert is_dataclass(LEARNERS[name])
-    assert LEARNERS[name].name == name
+    assert LEARNERS[name].description.name == name
     with pytest.raises((FrozenInstanceError, TypeError)):
-        learner(name).name = "other"
+        learner(name).description = "other"
     with pytest.raises(SettingError, match="no setting 'no_such'"):
         learner(name, no_such=1)
 
@@ -129,7 +129,7 @@ def test_constant_columns_do_no_harm(name, taught):
 @every_learner
 def test_side_information_is_taken_or_refused(name, taught):
     table, given, _ = taught
-    if not takes_side(LEARNERS[name]):
+    if not LEARNERS[name].description.takes_side_information:
         with pytest.raises(SettingError, match="does not use side information"):
             cr.learn(name, cr.features(table), cr.judgments(given), side=cr.Side())
 

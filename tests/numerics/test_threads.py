@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from crowdrank.convert import WON_LEFT, Votes
-from crowdrank.methods.vote_model import Priors, VoteModel
+from crowdrank.methods.pairs.votes.model import Priors, VoteModel
 from crowdrank.numerics.threads import MOST_CHUNKS, RowSum, chunks, n_threads, side_by_side
 from crowdrank.settings import SettingError
 

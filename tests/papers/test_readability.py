@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from crowdrank.collect.replay import replay
-from crowdrank.methods.bradley_terry import BradleyTerry
-from crowdrank.methods.crowd_bt import CrowdBT
-from crowdrank.methods.majority_bradley_terry import MajorityBradleyTerry
-from crowdrank.methods.online_crowd_bt import OnlineCrowdBT
-from crowdrank.methods.trueskill import TrueSkill
-from crowdrank.methods.variance_bt import VarianceBT
+from crowdrank.methods.pairs.bradley_terry import BradleyTerry
+from crowdrank.methods.pairs.crowd_bt import CrowdBT
+from crowdrank.methods.pairs.majority_bradley_terry import MajorityBradleyTerry
+from crowdrank.methods.pairs.online_crowd_bt import OnlineCrowdBT
+from crowdrank.methods.pairs.trueskill import TrueSkill
+from crowdrank.methods.pairs.variance_bt import VarianceBT
 
 FOLDER = Path(os.environ.get("CROWDRANK_DATA", "")) / "readability_crowdbt"
 pytestmark = pytest.mark.skipif(

@@ -5,7 +5,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.consensus import Fit
-from crowdrank.methods.linear import LinearAggregator
+from crowdrank.methods.supervised.cells.linear import LinearAggregator
 from crowdrank.study import ids
 
 

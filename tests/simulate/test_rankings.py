@@ -3,8 +3,8 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.convert import as_lists
-from crowdrank.learning.crowd_lists import crowd_lists
-from crowdrank.learning.expertise import Expertise
+from crowdrank.learning.ltrma.crowd_lists import crowd_lists
+from crowdrank.learning.ltrma.expertise import Expertise
 from crowdrank.settings import SettingError
 from crowdrank.simulate import rankings
 

@@ -6,11 +6,14 @@ import inspect
 import re
 import sys
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdrank.cli import options, screen
+
+if TYPE_CHECKING:
+    from crowdrank.methods.protocols import Description
 
 SHARED = {  # need no comment in every method
     "max_iter": "the most steps the fit may take",
@@ -28,8 +31,8 @@ def methods(
 
     Example: crowdrank methods crowd-bt
     """
-    from crowdrank.learning import LEARNERS, learner
-    from crowdrank.methods import ALL, SUPERVISED
+    from crowdrank.learning.catalogue import LEARNERS, learner
+    from crowdrank.methods.catalogue import ALL, SUPERVISED
 
     every: dict[str, type] = {**ALL, **LEARNERS}
     if name is not None and name not in every:
@@ -47,13 +50,19 @@ def methods(
         screen.say("`crowdrank methods NAME` shows one in full, with its settings.")
 
 
-def describe(method: type) -> dict[str, Any]:
-    """A method in a few words: from its docstring, its settings, and what it takes."""
-    summary = (sys.modules[method.__module__].__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+def describe(method: type[Any]) -> dict[str, Any]:
+    """A method in a few words."""
+    about: Description = method.description
     return {
-        "takes": ", ".join(method.takes),  # type: ignore[attr-defined]
+        "family": about.family,
+        "takes": ", ".join(about.takes),
         "settings": ", ".join(f"{field.name}={field.default}" for field in fields(method)) or "none",
-        "what it is": summary,
+        "what it is": about.summary,
+        "other names": ", ".join(about.other_names),
+        "intervals": about.gives_intervals,
+        "starts from gold": about.starts_from_gold,
+        "depends on the order of votes": about.depends_on_order,
+        "expands lists to pairs": about.expands_to_pairs,
     }
 
 

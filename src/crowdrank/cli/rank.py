@@ -14,7 +14,7 @@ from crowdrank.cli.results import show_annotators, show_ranking
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
-    from crowdrank.methods import Method
+    from crowdrank.methods.protocols import Method
     from crowdrank.study import Gold, Judgments
 
 
@@ -72,7 +72,8 @@ def rank(
     options.check_outputs([out, annotators, neighbours, *(qrels or [])], read_from, trec=[out, *(qrels or [])], models=[save])
     given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
-    from crowdrank import formats, methods
+    from crowdrank import formats
+    from crowdrank.methods import catalogue as methods
     from crowdrank.settings import SettingError
     from crowdrank.study import JudgmentError
 
@@ -81,7 +82,7 @@ def rank(
     training.check(method, train, train_gold, save, load)
     if gold is not None and (load or method in methods.SUPERVISED):
         raise SettingError("--gold is for methods that start from gold; what is learned from is --train-gold")
-    if gold is not None and method is not None and not methods.takes_gold(methods.METHODS[method]):
+    if gold is not None and method is not None and not methods.METHODS[method].description.starts_from_gold:
         raise SettingError(methods.no_gold(method))
     judgments = formats.read(*files, columns=columns, top_k=top_k)
     if not len(judgments):
@@ -91,7 +92,7 @@ def rank(
         ranker: Any  # a method, or what a supervised one has learned
         if load:
             ranker = training.loaded(load)
-        elif method in methods.SUPERVISED:
+        elif method is not None and method in methods.SUPERVISED:
             ranker = training.learned(method, given, train or [], train_gold or Path(), columns, top_k, seed)
         else:
             ranker = _untrained(method or methods.usual_method(judgments), given, seed)
@@ -108,7 +109,7 @@ def rank(
 
 
 def _untrained(name: str, given: dict[str, str], seed: int) -> Method:
-    from crowdrank import methods
+    from crowdrank.methods import catalogue as methods
 
     chosen = options.settings_of(methods.METHODS[name], given)
     if "seed" in methods.settings_names(name):
@@ -122,7 +123,7 @@ def _fitted(method: Any, judgments: Judgments, gold: Gold | None, rounds: int, o
         from crowdrank.evaluation.bootstrap import bootstrap
 
         return bootstrap(method, judgments, over=over, rounds=rounds, seed=seed, gold=gold)
-    from crowdrank.methods import fit_method
+    from crowdrank.methods.catalogue import fit_method
 
     return fit_method(method, judgments, gold)
 

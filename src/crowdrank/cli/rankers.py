@@ -12,7 +12,7 @@ from crowdrank.cli import options, screen
 from crowdrank.cli.results import show_annotators, show_ranking
 
 if TYPE_CHECKING:
-    from crowdrank.learning.labels import Teaching
+    from crowdrank.learning.labels import TrainingData
     from crowdrank.learning.ranker import Ranker
 
 Features = Annotated[
@@ -64,9 +64,10 @@ def train(
     files = list(judgments or ())
     read_from = [path for path in (features, *files, gold, side_information) if path]
     options.check_outputs([annotators], read_from, models=[out])
-    from crowdrank import formats, learning
+    from crowdrank import formats
+    from crowdrank.learning import catalogue as learning
     from crowdrank.learning.features import read_features
-    from crowdrank.learning.side import read_side
+    from crowdrank.learning.ltrma.side_information import read_side
     from crowdrank.saved import as_bytes
     from crowdrank.settings import SettingError
 
@@ -77,9 +78,9 @@ def train(
     columns = options.assignments(column, "--column")
     known = read_side(side_information) if side_information else None
     described = read_features(features, columns=_of_items(columns), leave_out=options.listed(leave_out) or [])
-    teaching: Teaching = formats.read_gold(gold) if gold else formats.read(*files, columns=columns, top_k=top_k)
+    data: TrainingData = formats.read_gold(gold) if gold else formats.read(*files, columns=columns, top_k=top_k)
     with screen.progress():
-        ranker = learning.learn_with(chosen, described, teaching, known)
+        ranker = learning.learn_with(chosen, described, data, known)
     tables: dict[Any, Any] = {annotators: ranker.annotators} if annotators else {}
     formats.write_files({**tables, out: as_bytes(ranker)} if out else tables)
     if json:
@@ -89,7 +90,7 @@ def train(
 
 
 def _learner(name: str, given: dict[str, str], seed: int) -> Any:
-    from crowdrank import learning
+    from crowdrank.learning import catalogue as learning
 
     if name not in learning.LEARNERS:
         return learning.learner(name)  # which says what is wrong

@@ -11,7 +11,7 @@ import typer
 from crowdrank.cli import options
 
 if TYPE_CHECKING:
-    from crowdrank.methods import Trained
+    from crowdrank.methods.protocols import Trained
 
 Train = Annotated[
     list[Path] | None,
@@ -26,7 +26,7 @@ Load = Annotated[Path | None, typer.Option(metavar="FILE", help="Rank by what wa
 
 def check(method: str | None, train: Sequence[Path] | None, gold: Path | None, save: Path | None, load: Path | None) -> None:
     """Refuse options that do not go together, before anything is read."""
-    from crowdrank.methods import METHODS, SUPERVISED
+    from crowdrank.methods.catalogue import METHODS, SUPERVISED
     from crowdrank.settings import SettingError
 
     if load is not None:
@@ -57,7 +57,8 @@ def learned(
     seed: int,
 ) -> Trained:
     """The method of that name, trained on these files."""
-    from crowdrank import formats, methods
+    from crowdrank import formats
+    from crowdrank.methods import catalogue as methods
 
     settings = options.settings_of(methods.SUPERVISED[method], texts)
     if "seed" in methods.settings_names(method):

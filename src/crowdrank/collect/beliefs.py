@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numba as nb
 
-from crowdrank.methods.online_kernels import logistic, matched, narrowed, readiness, tie, tie_at, tie_moments, truly, win
+from crowdrank.methods.pairs.votes.online_kernels import (
+    logistic,
+    matched,
+    narrowed,
+    readiness,
+    tie,
+    tie_at,
+    tie_moments,
+    truly,
+    win,
+)
 
 
 @nb.njit(cache=True, nogil=True)

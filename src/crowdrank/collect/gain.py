@@ -2,7 +2,7 @@
 
     Σ over the answers  P(answer) · [ KL(score of i) + KL(score of j) + γ KL(quality of k) ]
 
-each KL from the belief before to the belief after (`methods/online_kernels.py`). For given beliefs about the annotator, the gain in
+each KL from the belief before to the belief after (`methods/pairs/votes/online_kernels.py`). For given beliefs about the annotator, the gain in
 quality depends on the pair only by C1, the chance that the first is truly better (and, for a tie, by how much rarer ties are than
 between equal entries): where one annotator is asked about many pairs it is tabulated, and what is left is arithmetic.
 """
@@ -13,7 +13,7 @@ import math
 
 import numba as nb
 
-from crowdrank.methods.online_kernels import KAPPA, logistic, matched, tie_at, tie_chance, tie_moments
+from crowdrank.methods.pairs.votes.online_kernels import KAPPA, logistic, matched, tie_at, tie_chance, tie_moments
 
 CELLS = 512  # of a table of quality gains
 NARROW = 2.0  # variance up to which `small_excess` is exact to nine digits

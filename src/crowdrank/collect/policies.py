@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from crowdrank.collect.gain import gains
 from crowdrank.collect.state import State
-from crowdrank.methods.vote_model import logistic
+from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.numerics.ranks import normal_below
 from crowdrank.settings import SettingError, check, is_number
 from crowdrank.study import Codes, Floats

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.evaluation.resample import annotators_of, canonical, drawn, graded_as_lists
-from crowdrank.methods import Method, fit_method
-from crowdrank.methods import method as method_of
+from crowdrank.methods.catalogue import fit_method
+from crowdrank.methods.catalogue import method as method_of
+from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import side_by_side
@@ -88,12 +89,12 @@ def _settled(chosen: Method, consensus: Consensus) -> Method:
 def _studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed: int) -> Iterator[Judgments]:
     """The resampled studies, one after the other; the order of the judgments does not matter where it does not to the method."""
     rng = np.random.default_rng(seed)
-    if over == "annotators" and "rankings" in chosen.takes:
+    if over == "annotators" and "rankings" in chosen.description.takes:
         # Who is drawn twice says everything twice; grades said twice would be compared with each other too.
         judgments = graded_as_lists(judgments)
-    if not getattr(chosen, "sequential", False):
+    if not chosen.description.depends_on_order:
         judgments = canonical(judgments)
-    crowd = annotators_of(judgments, chosen.takes)
+    crowd = annotators_of(judgments, chosen.description.takes)
     for _ in range(rounds):
         yield drawn(judgments, rng, crowd if over == "annotators" else None)
 

@@ -19,7 +19,8 @@ from crowdrank.evaluation.leaderboard import leaderboard
 from crowdrank.evaluation.matching import match
 from crowdrank.evaluation.measures import choose
 from crowdrank.evaluation.significance import holm, paired_t, randomisation
-from crowdrank.methods import ALL, METHODS, OF_PAIRS, SUPERVISED, Method, Supervised, method, supervised
+from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, supervised
+from crowdrank.methods.protocols import Method, Supervised
 from crowdrank.numerics.progress import report
 from crowdrank.settings import SettingError, choice
 from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
@@ -134,7 +135,9 @@ def _methods(
 ) -> list[Any]:
     if wanted is None:
         table = METHODS if fold is None else ALL
-        wanted = [name for name, kind in table.items() if set(kind.takes) & set(judgments.kinds) and name not in left_out]
+        wanted = [
+            name for name, kind in table.items() if set(kind.description.takes) & set(judgments.kinds) and name not in left_out
+        ]
     chosen = [
         _named(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
     ]
@@ -146,7 +149,7 @@ def _methods(
 def _left_out(judgments: Judgments) -> list[str]:
     """Methods that would write out too many pairs."""
     many = count_pairs(as_rankings(judgments), judgments.vocabulary) > MANY_PAIRS
-    return [name for name in OF_PAIRS if many]
+    return [name for name, kind in METHODS.items() if many and kind.description.expands_to_pairs]
 
 
 def _slow(left_out: Sequence[str]) -> list[str]:
@@ -164,10 +167,10 @@ def _named(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
 
 def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Supervised]:
     """A label for each method: its name, and where that is not enough, the settings that are not the usual ones."""
-    names = [each.name for each in chosen]
+    names = [each.description.name for each in chosen]
     labelled: dict[str, Method | Supervised] = {}
     for each in chosen:
-        label = each.name if names.count(each.name) == 1 else each.name + _unusual(each)
+        label = each.description.name if names.count(each.description.name) == 1 else each.description.name + _unusual(each)
         if label in labelled:
             raise SettingError(f"{label} is named twice with the same settings")
         labelled[label] = each
@@ -204,10 +207,10 @@ def _fit_all(
 
 def _fitted(chosen: Any, judgments: Judgments, gold: Gold, fold: Folds | None) -> Consensus:
     """What a method finds; gold is for those that learn, task by task from that of other folds."""
-    if chosen.name not in SUPERVISED or not hasattr(chosen, "train"):
+    if SUPERVISED.get(chosen.description.name) is not type(chosen):  # a method, or what a supervised one has learned
         return chosen.fit(judgments)  # type: ignore[no-any-return]
     if fold is None:
-        raise SettingError(f"{chosen.name} learns from gold: give folds, a number of them or task → fold")
+        raise SettingError(f"{chosen.description.name} learns from gold: give folds, a number of them or task → fold")
     return cross_fitted(chosen, judgments, gold, fold)
 
 

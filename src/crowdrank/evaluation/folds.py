@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods import Supervised
+from crowdrank.methods.protocols import Supervised
 from crowdrank.settings import check
 from crowdrank.study import Gold, JudgmentError, Judgments, recode_tasks
 
@@ -46,7 +46,9 @@ def cross_fitted(method: Supervised, judgments: Judgments, gold: Gold, fold: Fol
         inside = (fold == number)[words.entry_task]
         score[inside] = consensus.score[inside]
         notes += consensus.notes
-    return Consensus(vocabulary=words, method=method.name, score=score, annotator_columns={}, notes=tuple(dict.fromkeys(notes)))
+    return Consensus(
+        vocabulary=words, method=method.description.name, score=score, annotator_columns={}, notes=tuple(dict.fromkeys(notes))
+    )
 
 
 def outside(gold: Gold, judgments: Judgments, tasks: NDArray[np.bool_]) -> Gold:

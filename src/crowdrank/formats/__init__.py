@@ -16,7 +16,7 @@ from crowdrank.formats.decode import gold_table, spaced_table, table_of
 from crowdrank.formats.encode import gold_of, judgments_of, scores_of
 from crowdrank.formats.files import SPACED, kind_of, of_file, write_all
 from crowdrank.formats.source import as_text, of_frame
-from crowdrank.formats.spaced import told_apart
+from crowdrank.formats.trec_letor import told_apart
 from crowdrank.study import Gold, JudgmentError, Judgments
 
 FilePath = str | os.PathLike[str]

@@ -15,8 +15,8 @@ import polars as pl
 import zstandard
 
 from crowdrank.formats.source import Source
-from crowdrank.formats.spaced import Wanted, of_spaced
 from crowdrank.formats.table import of_json_lines, of_parquet, of_separated
+from crowdrank.formats.trec_letor import Wanted, of_spaced
 from crowdrank.study import JudgmentError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

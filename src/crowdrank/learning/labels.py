@@ -6,7 +6,7 @@ combined with every ranker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.grading import MOST_GRADES, as_gold
 from crowdrank.learning.features import Features
-from crowdrank.methods import fit, usual_method
-from crowdrank.methods.lesson import grades_of
-from crowdrank.methods.result import require
+from crowdrank.methods.catalogue import fit, usual_method
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import check_kinds
+from crowdrank.methods.supervised.cells.training_set import grades_of
 from crowdrank.settings import SettingError
 from crowdrank.study import (
     Floats,
@@ -26,14 +27,13 @@ from crowdrank.study import (
     Grades,
     JudgmentError,
     Judgments,
-    Kind,
     Pairs,
     Rankings,
     Vocabulary,
     entries_in,
 )
 
-Teaching = Judgments | Consensus | Gold
+TrainingData = Judgments | Consensus | Gold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,23 +46,25 @@ class Labels:
     notes: tuple[str, ...] = ()
 
 
-def judgments_over(features: Features, teaching: Teaching, name: str, takes: Sequence[Kind]) -> Judgments:
-    """The judgments in the codes of the features' entries, for the method of that name; those of other entries are left aside."""
-    if not isinstance(teaching, Judgments):
-        kind = type(teaching).__name__
-        raise SettingError(f"{name} weighs annotators, and learns from judgments; it cannot learn from a {kind} (listmle can)")
-    notes = require(name, teaching, takes)
-    words = replace(features.vocabulary, annotators=teaching.vocabulary.annotators)
-    entry = entries_in(teaching.vocabulary, words)
+def judgments_over(features: Features, data: TrainingData, description: Description) -> Judgments:
+    """The judgments in the codes of the features' entries; those about other entries are not used."""
+    if not isinstance(data, Judgments):
+        kind = type(data).__name__
+        raise SettingError(
+            f"{description.name} learns from judgments and weighs annotators; it cannot learn from a {kind} (listmle can)"
+        )
+    notes = check_kinds(description, data)
+    words = replace(features.vocabulary, annotators=data.vocabulary.annotators)
+    entry = entries_in(data.vocabulary, words)
     kept = Judgments(
         vocabulary=words,
-        grades=_grades(teaching.grades, entry),
-        pairs=_pairs(teaching.pairs, entry),
-        rankings=_rankings(teaching.rankings, entry, words),
+        grades=_grades(data.grades, entry),
+        pairs=_pairs(data.pairs, entry),
+        rankings=_rankings(data.rankings, entry, words),
     )
     if not len(kept):
-        raise JudgmentError(f"features and judgments share no item{_example(features.vocabulary, teaching.vocabulary)}")
-    return replace(kept, notes=(*features.notes, *teaching.notes, *notes, *_told(teaching, kept)))
+        raise JudgmentError(f"features and judgments share no item{_example(features.vocabulary, data.vocabulary)}")
+    return replace(kept, notes=(*features.notes, *data.notes, *notes, *_told(data, kept)))
 
 
 def _grades(grades: Grades, entry: NDArray[np.int64]) -> Grades:
@@ -113,14 +115,14 @@ def _example(has: Vocabulary, wants: Vocabulary) -> str:
     return f": {names[0]} there, {names[1]} here"
 
 
-def labels_over(features: Features, teaching: Teaching, name: str, method: str | None) -> Labels:
-    """Labels of the features' entries, for the learner of that name: gold, a consensus, or what `method` makes of the judgments."""
-    if isinstance(teaching, Judgments):
-        judgments = judgments_over(features, teaching, name, ("grades", "pairs", "rankings"))
-        teaching = fit(method or usual_method(judgments), judgments)
-    found = _of_gold(features, teaching) if isinstance(teaching, Gold) else _of_consensus(features, teaching)
+def labels_over(features: Features, data: TrainingData, description: Description, method: str | None) -> Labels:
+    """Labels of the features' entries: gold, a consensus, or what `method` finds in the judgments."""
+    if isinstance(data, Judgments):
+        judgments = judgments_over(features, data, description)
+        data = fit(method or usual_method(judgments), judgments)
+    found = _of_gold(features, data) if isinstance(data, Gold) else _of_consensus(features, data)
     if np.isnan(found.value).all():
-        raise JudgmentError(f"features and labels share no item{_example(features.vocabulary, teaching.vocabulary)}")
+        raise JudgmentError(f"features and labels share no item{_example(features.vocabulary, data.vocabulary)}")
     return found
 
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, frame_of
 from crowdrank.learning.features import Features
-from crowdrank.learning.labels import Teaching
-from crowdrank.study import Floats, Frame, Kind, ids
+from crowdrank.learning.labels import TrainingData
+from crowdrank.methods.protocols import Description
+from crowdrank.study import Floats, Frame, ids
 
 
 class Model(Protocol):
@@ -33,11 +34,10 @@ class Model(Protocol):
 class Learner(Protocol):
     """A way to learn: a frozen dataclass of settings with a `learn`."""
 
-    name: ClassVar[str]
-    takes: ClassVar[tuple[Kind, ...]]
+    description: ClassVar[Description]
     model: ClassVar[type[Model]]  # what its rankers are made of
 
-    def learn(self, features: Features, teaching: Teaching) -> Ranker:
+    def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from the features of items and what is said of them.
 
         Learners that know how to weigh annotators take judgments alone; the others take the consensus of any method, or gold, too.
@@ -59,7 +59,7 @@ class Ranker:
     @property
     def name(self) -> str:
         """The method's."""
-        return self.method.name
+        return self.method.description.name
 
     @cached_property
     def annotators(self) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
 from crowdrank.convert import as_rankings
+from crowdrank.methods.protocols import Description
 from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, spread_of_lists
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
@@ -21,8 +22,6 @@ from crowdrank.study import (
     Floats,
     JudgmentError,
     Judgments,
-    Kind,
-    OfPair,
     Pairs,
     Vocabulary,
     check_judgments,
@@ -32,17 +31,18 @@ NAMES_SHOWN = 5
 NO_STEPS = Fit()
 
 
-def require(method: str, judgments: Judgments, takes: Sequence[Kind]) -> tuple[str, ...]:
-    """Refuse a study with nothing the method can use; what to say about judgments it leaves aside."""
+def check_kinds(description: Description, judgments: Judgments) -> tuple[str, ...]:
+    """Refuse a study with nothing that the method can use; return notes about judgments that it does not use."""
     check_judgments(judgments)
+    name, takes = description.name, description.takes
     if judgments.kinds and not set(judgments.kinds) & set(takes):
-        raise JudgmentError(f"{method} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
+        raise JudgmentError(f"{name} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
     unused = [kind for kind in judgments.kinds if kind not in takes]
-    return tuple(f"{method} takes {' and '.join(takes)} only: {judgments.counts[kind]:,} {kind} left aside" for kind in unused)
+    return tuple(f"{name} uses only {' and '.join(takes)}: {judgments.counts[kind]:,} {kind} not used" for kind in unused)
 
 
-def wrap(
-    method: str,
+def make_consensus(
+    description: Description,
     judgments: Judgments,
     score: Floats,
     *,
@@ -52,14 +52,12 @@ def wrap(
     low: Floats | None = None,
     high: Floats | None = None,
     notes: Iterable[str] = (),
-    uses: Sequence[OfPair] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> Consensus:
     """The consensus of a method, with everything worth knowing about it.
 
     `annotators` are the columns the method learned; without them, quality is the agreement with the scores. `compared` are the
-    pairs that alone tie the scores of a task to each other; `uses`, what the method makes of their other columns; `settings`, what it
-    was left to choose.
+    pairs that connect the scores of a task; `settings` are those that the method chose itself.
     """
     words = judgments.vocabulary
     tasks = int(np.count_nonzero(np.diff(words.task_starts)))
@@ -68,7 +66,7 @@ def wrap(
         annotators = annotator_columns(judgments, *agreement(judgments, score))
     return Consensus(
         vocabulary=words,
-        method=method,
+        method=description.name,
         score=score,
         annotator_columns=annotators,
         fit=fit,
@@ -78,7 +76,7 @@ def wrap(
         notes=(
             *judgments.notes,
             *notes,
-            *(() if compared is None else _not_used(method, judgments.pairs, uses)),
+            *(() if compared is None else _unused_columns(description, judgments.pairs)),
             *_not_converged(fit),
             *_not_scored(score),
             *(() if component is None else _disconnected(words, component)),
@@ -153,14 +151,14 @@ def hang_together(judgments: Judgments) -> tuple[str, ...]:
     )
 
 
-def _not_used(method: str, pairs: Pairs, uses: Sequence[OfPair]) -> list[str]:
-    """Columns of the pairs that the method takes no notice of."""
-    told = []
-    if pairs.weight is not None and "weight" not in uses:
-        told.append(f"{method} counts every vote once: the weights of the votes are not used")
-    if pairs.strength is not None and "strength" not in uses:
-        told.append(f"{method} asks only who won: the strengths of the preferences are not used (mpm does)")
-    return told
+def _unused_columns(description: Description, pairs: Pairs) -> list[str]:
+    """Notes about columns of the pairs that the method does not use."""
+    notes = []
+    if pairs.weight is not None and "weight" not in description.pair_columns:
+        notes.append(f"{description.name} counts every vote once: it does not use the weights of the votes")
+    if pairs.strength is not None and "strength" not in description.pair_columns:
+        notes.append(f"{description.name} uses only who won, not the strengths of the preferences (mpm does)")
+    return notes
 
 
 def _not_converged(fit: Fit) -> list[str]:

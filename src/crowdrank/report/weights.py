@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.methods import Trained
-from crowdrank.methods.ensemble import EnsembleAggregator
-from crowdrank.methods.linear import LinearAggregator
+from crowdrank.methods.protocols import Trained
+from crowdrank.methods.supervised.cells.linear import LinearAggregator
+from crowdrank.methods.supervised.ensemble import EnsembleAggregator
 from crowdrank.report.charts import altair, inline
 from crowdrank.settings import SettingError
 

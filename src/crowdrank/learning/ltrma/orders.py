@@ -1,0 +1,106 @@
+"""The E-step: true orders sampled given scores and expertise, all tasks side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from crowdrank.learning.ltrma.crowd_lists import CrowdLists, Whole
+from crowdrank.learning.ltrma.order_kernels import sample_orders
+from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.threads import side_by_side
+from crowdrank.study import Codes, Floats, Rankings, Vocabulary
+
+JOBS = 16  # parts that the tasks are cut into, about equally much work each
+HIGHEST = 300.0  # a score whose exponential is finite, and sums of it
+
+
+class Orders:
+    """A chain of orders for each task, which goes on from one E-step to the next. What comes out does not depend on the threads.
+
+    With `below`, the items of a task that are no candidates stand below all that are; without, they are left out.
+    """
+
+    def __init__(self, lists: CrowdLists, words: Vocabulary, seed: int, *, below: bool) -> None:
+        self.lists, self.words, self.below = lists, words, below
+        self.state = np.random.default_rng(seed).integers(0, 2**63, len(lists.task)).astype(np.uint64)
+        self.sample_starts: Whole = np.r_[0, np.cumsum(lists.places)]
+        self.order: Whole = np.zeros(0, np.int64)
+        self.reach: Whole = np.maximum(lists.places - 1, 1)  # how far an item may move at once
+        self.begin(np.ones(len(lists)))
+        self.parts = _parts(lists)
+
+    def begin(self, weight: Floats) -> None:
+        """Begin with the orders of the votes: by how many more items each stands before than behind, over all lists by their weight."""
+        self.order = _by_votes(self.lists, weight)
+
+    def distances(self) -> Floats:
+        """The distance of every list from the present order."""
+        return self.sample(np.zeros(self.words.n_entries), np.zeros(len(self.lists)), 0, 1)[1]
+
+    def sample(self, score: Floats, theta: Floats, samples: int, sweeps: int) -> tuple[Codes, Floats]:
+        """So many orders of each task (a row has the entries of one after the other), with so many sweeps between them; and the mean
+        distance of every list from all orders that the chain went through. `score` is by entry, `theta` by list.
+        """
+        lists = self.lists
+        worth = np.exp(np.clip(score, -HIGHEST, HIGHEST))
+        drawn = np.empty((samples, self.sample_starts[-1]), np.int64)
+        distance = np.zeros(len(lists))
+        arrays = (lists.places, lists.candidate_starts, lists.list_starts, lists.row_starts, lists.row, lists.level)
+        own, rest = worth[lists.candidate], self._rest(worth)
+
+        def work(tasks: tuple[int, int]) -> None:
+            chain = self.order, self.state, self.reach
+            sample_orders(arrays, theta, own, rest, *chain, sweeps, *tasks, self.sample_starts, drawn, distance)
+
+        for _ in side_by_side(work, pairwise(self.parts)):
+            pass
+        return lists.candidate[drawn + np.repeat(lists.candidate_starts[:-1], lists.places)], distance
+
+    def _rest(self, worth: Floats) -> Floats:
+        """The worth of all that stands below the candidates of each task."""
+        if not self.below:
+            return np.zeros(len(self.lists.task))
+        other = worth.copy()
+        other[self.lists.candidate] = 0.0
+        return np.asarray(sum_by(self.words.entry_task, other, len(self.words.tasks))[self.lists.task])
+
+    def as_rankings(self, samples: Codes) -> Rankings:
+        """The orders of some samples as lists, sample by sample."""
+        count = len(samples) * len(self.lists.task)
+        lengths = np.tile(self.lists.places, len(samples))
+        starts = np.cumsum(lengths) - lengths
+        return Rankings(
+            list_annotator=np.zeros(count, np.int32),
+            list_task=np.tile(self.lists.task, len(samples)),
+            unlisted_below=np.full(count, self.below),
+            row_list=np.repeat(np.arange(count, dtype=np.int32), lengths),
+            entry=samples.ravel(),
+            position=np.arange(samples.size, dtype=np.float64) - np.repeat(starts, lengths),
+        )
+
+
+def _by_votes(lists: CrowdLists, weight: Floats) -> Whole:
+    """The numbers of candidates, task by task, those with most votes first."""
+    number = np.repeat(np.arange(len(lists)), np.diff(lists.row_starts))
+    task_of_list = np.repeat(np.arange(len(lists.task)), np.diff(lists.list_starts))
+    same = np.r_[True, (np.diff(number) != 0) | (np.diff(lists.level) != 0)][: len(number)]
+    group = np.cumsum(same) - 1
+    first = np.flatnonzero(same)
+    after = np.r_[first[1:], len(number)]
+    behind = lists.row_starts[1:][number] - after[group]
+    ahead = first[group] - lists.row_starts[:-1][number]
+    where = lists.candidate_starts[:-1][task_of_list[number]] + lists.row
+    votes = sum_by(where, weight[number] * (behind - ahead), len(lists.candidate))
+    task = np.repeat(np.arange(len(lists.task)), np.diff(lists.candidate_starts))
+    return np.lexsort((-votes, task)) - lists.candidate_starts[:-1][task]
+
+
+def _parts(lists: CrowdLists) -> Sequence[int]:
+    """Where to cut the tasks. Setting up takes as long as there are pairs in the lists, sampling as long as there are places."""
+    rows = np.add.reduceat(np.diff(lists.row_starts) ** 2, lists.list_starts[:-1])
+    work = np.cumsum(rows + np.diff(lists.candidate_starts) ** 2 + 1000 * lists.places)
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], JOBS + 1)[1:-1], side="right")
+    return [int(cut) for cut in np.unique(np.r_[0, cuts, len(work)])]

@@ -1,0 +1,112 @@
+"""Rankers made of boosted regression trees: how they are grown, for any objective, and what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.methods.supervised.boosted import lightgbm_module
+from crowdrank.methods.supervised.cells.target_measure import target
+from crowdrank.numerics.threads import n_threads
+from crowdrank.settings import check, is_number
+from crowdrank.study import Floats
+
+# The same for all rankers, so that they differ in what they learn from and for alone.
+TREES = {
+    "lambda_l2": 1.0, "feature_fraction": 0.5, "bagging_fraction": 0.8, "bagging_freq": 1,
+    "deterministic": True, "force_row_wise": True, "verbose": -1,
+}  # fmt: skip
+LEAST_IN_LEAF = 50  # items; fewer where there are less than twenty times as many
+WORTH_THREADS = 1 << 22  # numbers: with fewer, LightGBM's threads wait for each other longer than they save
+SMALLEST_BEND = 1e-9  # LightGBM divides by sums of them
+
+Objective = Callable[[Floats], tuple[Floats, Floats]]  # from scores to the slope and the bend of what is to be made large
+
+
+class Grown(Protocol):
+    """The settings of trees."""
+
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def leaves(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def check_trees(settings: Grown) -> None:
+    """Refuse what trees cannot have."""
+    for name, least in (("rounds", 1), ("leaves", 2), ("seed", 0)):
+        value = getattr(settings, name)
+        check(isinstance(value, int) and value >= least, name, value, f"a whole number of at least {least}")
+    check(is_number(settings.rate) and 0 < settings.rate <= 1, "rate", settings.rate, "a number above 0, up to 1")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """The sum of what all trees say."""
+
+    booster: Any  # LightGBM's
+
+    def score(self, value: Floats) -> Floats:
+        """The sum for each row."""
+        if not len(value):
+            return np.zeros(0)
+        return np.asarray(self.booster.predict(value, num_threads=_threads(value)), dtype=np.float64)
+
+    def state(self) -> dict[str, Any]:
+        """What to save: a text."""
+        return {"trees": self.booster.model_to_string()}
+
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> Self:
+        """From what was saved."""
+        lightgbm = lightgbm_module()
+        try:
+            return cls(lightgbm.Booster(model_str=state["trees"]))
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"the trees cannot be read: {error}") from None
+
+
+def grow_for_grades(value: Floats, grade: Floats, task: NDArray[Any], settings: Grown) -> Trees:
+    """Trees by LightGBM's lambdarank, for NDCG with the gain 2^grade − 1; the rows of a task follow each other."""
+    lightgbm = lightgbm_module()
+    level, label = np.unique(grade, return_inverse=True)
+    gain = target("ndcg").gain(level, float(level[-1]))
+    sizes = np.diff(np.flatnonzero(np.r_[True, np.diff(task) != 0, True]))
+    data = lightgbm.Dataset(value, label, group=sizes)
+    chosen = {**_parameters(value, settings), "objective": "lambdarank", "label_gain": gain.tolist()}
+    return Trees(lightgbm.train(chosen, data, settings.rounds))
+
+
+def grow(value: Floats, objective: Objective, settings: Grown) -> Trees:
+    """Trees that make an objective of one's own large."""
+    lightgbm = lightgbm_module()
+
+    def down(score: Floats, _: Any) -> tuple[Floats, Floats]:
+        slope, bend = objective(score)
+        return -slope, bend + SMALLEST_BEND
+
+    data = lightgbm.Dataset(value, np.zeros(len(value)))
+    return Trees(lightgbm.train({**_parameters(value, settings), "objective": down}, data, settings.rounds))
+
+
+def _parameters(value: Floats, settings: Grown) -> dict[str, Any]:
+    return {
+        **TREES,
+        "learning_rate": settings.rate,
+        "num_leaves": settings.leaves,
+        "min_data_in_leaf": max(min(LEAST_IN_LEAF, len(value) // 20), 1),
+        "seed": settings.seed,
+        "num_threads": _threads(value),
+    }
+
+
+def _threads(value: Floats) -> int:
+    return n_threads() if value.size >= WORTH_THREADS else 1

@@ -1,0 +1,85 @@
+"""What a grade of an annotator tells, in nats: how much less is open about relevance once the grade is known."""
+
+from __future__ import annotations
+
+import math
+
+import numba as nb
+import numpy as np
+
+from crowdrank.methods.grades.curves.curves import Gaussians
+from crowdrank.study import Floats
+
+NODES = np.linspace(-4.0, 4.0, 33)
+DENSITY = np.exp(-NODES * NODES / 2) / np.exp(-NODES * NODES / 2).sum()
+
+
+def informativeness(curves: Gaussians) -> tuple[Floats, Floats]:
+    """Per annotator: of a grade about an entry's relevance, and of a grade in a pair about the difference (Metrikov et al., eq. 5, 11).
+
+    Relevance is N(0, 1) before the grade, so that a difference is N(0, 2).
+    """
+    alone, paired = np.zeros(len(curves.mean)), np.zeros(len(curves.mean))
+    with np.errstate(divide="ignore"):
+        log_weight = np.log(curves.weight)
+    _information(curves.mean, curves.variance, log_weight, curves.n_levels, NODES, DENSITY, alone, paired)
+    return alone, paired
+
+
+@nb.njit(cache=True, nogil=True)
+def _information(mean, variance, log_weight, n_levels, nodes, density, alone, paired):
+    most, n = mean.shape[1], len(nodes)
+    single, double = np.empty((most, n)), np.empty((most * most, n))
+    given, other = np.empty((most, most)), np.empty((most, most))
+    for a in range(len(mean)):
+        size = n_levels[a]
+        for q in range(n):
+            for g in range(size):
+                single[g, q] = log_weight[a, g] - (nodes[q] - mean[a, g]) ** 2 / (2 * variance[a])
+            gap = nodes[q] * math.sqrt(2.0)
+            _given(gap, size, mean[a], variance[a], log_weight[a], given)
+            _given(-gap, size, mean[a], variance[a], log_weight[a], other)
+            for g in range(size):
+                for h in range(size):  # both ways: their geometric mean, which _mutual normalises
+                    double[g * size + h, q] = (given[g, h] + other[h, g]) / 2
+        alone[a] = _mutual(single, size, density)
+        paired[a] = _mutual(double, size * size, density) / 2
+
+
+@nb.njit(cache=True, nogil=True)
+def _given(gap, size, mean, variance, log_weight, log_chance):
+    """The logarithm of the chance of grade g for an entry that much better than one that got grade h."""
+    for h in range(size):
+        top = -np.inf
+        for g in range(size):
+            far = gap - mean[g] + mean[h]
+            log_chance[g, h] = log_weight[g] - far * far / (2 * variance)
+            top = max(top, log_chance[g, h])
+        total = 0.0
+        for g in range(size):
+            total += math.exp(log_chance[g, h] - top)
+        for g in range(size):
+            log_chance[g, h] -= top + math.log(total)
+
+
+@nb.njit(cache=True, nogil=True)
+def _mutual(log_chance, size, density):
+    """The mutual information of an outcome and a node, given the chances of the outcomes up to a factor at each node."""
+    n = len(density)
+    overall = np.zeros(size)
+    for q in range(n):
+        top = -np.inf
+        for g in range(size):
+            top = max(top, log_chance[g, q])
+        total = 0.0
+        for g in range(size):
+            total += math.exp(log_chance[g, q] - top)
+        for g in range(size):
+            log_chance[g, q] -= top + math.log(total)
+            overall[g] += density[q] * math.exp(log_chance[g, q])
+    found = 0.0
+    for g in range(size):
+        if overall[g] > 0:
+            for q in range(n):
+                found += density[q] * math.exp(log_chance[g, q]) * (log_chance[g, q] - math.log(overall[g]))
+    return max(found, 0.0)

@@ -1,0 +1,163 @@
+"""What the graded models share: who rates on which scale, and what is told of entries and annotators in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus, Fit, rank_within
+from crowdrank.methods.grades.curves.curves import Curves, Gaussians, Nodes, Rows, sorted_rows
+from crowdrank.methods.grades.curves.information import informativeness
+from crowdrank.methods.grades.curves.scales import Scales, scales_of
+from crowdrank.methods.pairs.votes.fit import Raters
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import annotator_columns, make_consensus
+from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Floats, Judgments
+
+TAIL = 0.025  # of the posterior, on either side of the interval
+ENTRIES_AT_ONCE = 1 << 16
+NOTHING = 0.02  # nats: who tells less, in grades enough to tell more, is random
+ENOUGH = 30  # grades
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graded:
+    """The grades of a study, made ready."""
+
+    raters: Raters
+    scales: Scales
+    rows: Rows
+
+
+def prepare(judgments: Judgments, quality_per: Literal["study", "task"]) -> Graded:
+    """Find the scales, sort the judgments."""
+    words, grades = judgments.vocabulary, judgments.grades
+    scales = scales_of(grades, len(words.annotators))
+    raters = _raters(judgments, quality_per)
+    rows = sorted_rows(grades.entry, raters.of_row, scales.level, scales.of_annotator[raters.annotator], words.n_entries)
+    return Graded(raters, scales, rows)
+
+
+def _raters(judgments: Judgments, quality_per: Literal["study", "task"]) -> Raters:
+    words, grades = judgments.vocabulary, judgments.grades
+    if quality_per == "study":
+        return Raters(grades.annotator, np.arange(len(words.annotators), dtype=np.int32), None)
+    n_tasks = max(len(words.tasks), 1)
+    keys = grades.annotator.astype(np.int64) * n_tasks + words.entry_task[grades.entry]
+    distinct, of_row = np.unique(keys, return_inverse=True)
+    return Raters(of_row.astype(np.int32), (distinct // n_tasks).astype(np.int32), (distinct % n_tasks).astype(np.int32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """What was found of each entry: relevance with standard deviation and 95 % interval; difficulty, where it was asked for."""
+
+    score: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    difficulty: Floats | None
+
+
+def make_consensus_of_relevance(
+    description: Description,
+    judgments: Judgments,
+    study: Graded,
+    found: Relevance,
+    curves: Curves,
+    fit: Fit,
+    notes: Iterable[str],
+) -> Consensus:
+    """The consensus of a graded model."""
+    judged = np.diff(study.rows.entry_starts) > 0  # of the others nothing is known but the prior
+    # Relevance is of the order of one: what is beyond these digits is rounding, and would break ties.
+    score = np.where(judged, np.round(found.score, 12), np.nan)
+    consensus = make_consensus(
+        description,
+        judgments,
+        score,
+        fit=fit,
+        annotators=_annotators(judgments, study, curves),
+        low=np.where(judged, np.minimum(found.low, score), np.nan),
+        high=np.where(judged, np.maximum(found.high, score), np.nan),
+        notes=notes,
+    )
+    above, below = consensus.neighbours
+    gap_error = np.full(len(score), np.nan)
+    gap_error[above] = np.hypot(found.error[above], found.error[below])
+    columns = _curve_columns(judgments, study, curves.gaussians)
+    return replace(consensus, gap_error=gap_error, difficulty=found.difficulty, curve_columns=columns)
+
+
+def of_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
+    """What a posterior over the grid says of each entry: mean, spread and quantiles."""
+    x = np.unique(nodes.x)
+    per_x = len(nodes.x) // len(x)
+    parts = [slice(start, start + ENTRIES_AT_ONCE) for start in range(0, max(len(posterior), 1), ENTRIES_AT_ONCE)]
+    relevance = [_summary(posterior[part].reshape(-1, len(x), per_x).sum(axis=2), x) for part in parts]
+    mean, error, low, high = (np.concatenate(values) for values in zip(*relevance, strict=True))
+    difficulty = None if per_x == 1 else np.exp(-np.concatenate([posterior[part] @ np.log(nodes.sharp) for part in parts]))
+    return Relevance(mean, error, low, high, difficulty)
+
+
+def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    mean = chance @ x
+    error = np.sqrt(np.maximum(chance @ (x * x) - mean**2, 0.0))
+    below, step = np.cumsum(chance, axis=1), x[1] - x[0]
+    ends = []
+    for tail in (TAIL, 1 - TAIL):
+        # Each node stands for the stretch half a step to either side; within it, the quantile lies in proportion.
+        at = np.minimum((below < tail).sum(axis=1), len(x) - 1)[:, None]
+        own, upto = np.take_along_axis(chance, at, 1)[:, 0], np.take_along_axis(below, at, 1)[:, 0]
+        ends.append(x[at[:, 0]] + step * (0.5 - (upto - tail) / np.maximum(own, 1e-300)))
+    return mean, error, ends[0], ends[1]
+
+
+def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
+    raters = study.raters
+    count = np.diff(study.rows.rater_starts)
+    quality, evidence = _seen_by_others(study.rows, judgments.vocabulary.entry_task, curves)
+    columns = annotator_columns(judgments, quality, evidence, raters.annotator, raters.task)
+    alone, paired = informativeness(curves.gaussians)
+    columns["verdict"][(alone < NOTHING) & (count >= ENOUGH) & (columns["verdict"] != "one-sided")] = "random"
+    return columns | {"informativeness": alone, "pair_informativeness": paired, "spread": np.sqrt(curves.gaussians.variance)}
+
+
+def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Floats]:
+    """Per rater: the share of their preferences that the others' grades share, and how many votes these are worth.
+
+    By relevance that holds their own grades, whoever graded what few others did would agree with themselves.
+    """
+    relevance, whose = curves.by_others(rows), (rows.rater.astype(np.int64) << 32) | task[rows.entry]
+    order = np.lexsort((rows.level, whose))
+    starts = np.flatnonzero(np.r_[True, np.diff(whose[order]) != 0, True][: len(order) + 1])
+    group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+    rater, level = rows.rater[order[starts[:-1]]], rows.level[order].astype(np.float64)
+    clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
+    total, right = (sum_by(rater, values, rows.n_raters) for values in (clear, agree))
+    with np.errstate(invalid="ignore"):
+        return right / total, sum_by(rater, clear * worth_of_lists(starts, level), rows.n_raters)
+
+
+def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:
+    """One row for each annotator and grade of their scale: what it means to them."""
+    words, raters = judgments.vocabulary, study.raters
+    rater, level = np.nonzero(np.arange(curves.mean.shape[1]) < curves.n_levels[:, None])
+    grade = np.zeros((len(study.scales.grade), curves.mean.shape[1]))
+    for scale, grades in enumerate(study.scales.grade):
+        grade[scale, : len(grades)] = grades
+    task = {} if raters.task is None else {"task": words.tasks[raters.task[rater]]}
+    return {
+        "annotator": words.annotators[raters.annotator[rater]],
+        **task,
+        "grade": grade[study.rows.scale[rater], level],
+        "mean": curves.mean[rater, level],
+        "spread": np.sqrt(curves.variance)[rater],
+        "weight": curves.weight[rater, level],
+    }

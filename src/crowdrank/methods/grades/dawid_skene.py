@@ -1,0 +1,318 @@
+"""Dawid-Skene: every entry has a true class, every annotator a table of the grades they give to entries of each class.
+
+    P(g | entry, a) = Σ_t P(t) Π C_a[g | t]
+
+Classes and tables are found by EM, in one fit over all tasks: the chances of each entry's classes given the tables, then the tables
+given the chances, starting from the shares of the grades each entry got. Any habit that depends on the class alone is seen through:
+generous, severe, random, reversed.
+
+Most annotators give few grades. Beside their own, each counts `prior` virtual judgments per class that are spread over the grades as
+everybody's are: who gave one grade is taken to be like the crowd. With `prior=0` this is the method of the paper.
+
+There are as many classes as grades, or `classes`; fewer have fewer tables to learn. Nothing in the method knows that grades have an
+order, and classes may drift from the grade they started as. So a class stands for the mean grade that the crowd gives it, and the score
+of an entry is its expectation. With `ordinal`, entries of a higher class get no lower grades: every annotator's chance to give a grade or
+a lower one must not grow with the class (pooled where it does). The grades of reversed annotators then count as random.
+
+All annotators are taken to use one scale; more than 32 different grades are first taken together into 32 steps. Quality is the chance that of two entries of different class, graded differently, the one of
+the higher class got the higher grade.
+
+Dawid and Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics 1979.
+
+>>> import crowdrank as cr
+>>> study = cr.simulate.grades(items=100, annotators=20, labels=10, malicious=0.2, gold_grades=3, seed=1)
+>>> consensus = cr.DawidSkene().fit(study.judgments)
+>>> plain = cr.Mean().fit(study.judgments)
+>>> cr.evaluate(consensus, study.gold, ["acc"]).mean["acc"] > cr.evaluate(plain, study.gold, ["acc"]).mean["acc"]
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numba as nb
+import numpy as np
+
+from crowdrank.consensus import Consensus, Fit
+from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.groups import Places, grouped
+from crowdrank.numerics.progress import report
+from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.threads import RowSum
+from crowdrank.settings import check, check_fit
+from crowdrank.study import Codes, Floats, Judgments
+
+SMALLEST = 1e-10  # chance: what never happened is not impossible
+
+
+@dataclass(frozen=True, slots=True)
+class DawidSkene:
+    """Settings of Dawid-Skene."""
+
+    description: ClassVar[Description] = Description(
+        name="dawid-skene",
+        family="grades",
+        summary="True classes, and for every annotator a table of the grades they give to each class (EM).",
+        takes=("grades",),
+        other_names=("ds", "em", "glad", "mace"),
+    )
+
+    classes: int | None = None  # true classes; by default as many as grades
+    ordinal: bool = False  # higher classes get no lower grades
+    prior: float = 5.0  # virtual judgments of each annotator on each class, graded as the crowd does
+    max_iter: int = 500
+    tol: float = 1e-3  # a step that moves the chances of the entries' classes no further than this, on average, ends the fit
+
+    def __post_init__(self) -> None:
+        check_fit(self.prior, self.max_iter, self.tol)
+        whole = self.classes is None or (isinstance(self.classes, int) and 2 <= self.classes <= 100)
+        check(whole, "classes", self.classes, "a whole number from 2 to 100")
+        check(isinstance(self.ordinal, bool), "ordinal", self.ordinal, "true or false")
+
+    def fit(self, judgments: Judgments) -> Consensus:
+        """Rank the items of each task by the grade that the crowd gives to items of their class."""
+        notes = check_kinds(self.description, judgments)
+        table = grade_table(judgments)
+        rows = _rows(table)
+        chance, fit = _em(rows, _start(table, self.classes or len(table.levels)), self)
+        tables, crowd = rows.tables(chance, self.prior, self.ordinal)
+        value = table.levels.value @ crowd
+        columns = annotator_columns(judgments, _quality(rows, np.exp(tables), chance, value), _evidence(table))
+        chance[np.diff(table.entry_starts) == 0] = np.nan
+        told = (*notes, *table.levels.notes)
+        consensus = make_consensus(self.description, judgments, chance @ value, fit=fit, annotators=columns, notes=told)
+        order = np.argsort(value, kind="stable")
+        return replace(consensus, grade_values=value[order], grade_chances=chance[:, order])
+
+
+def _start(table: GradeTable, classes: int) -> Floats:
+    """The chances of each entry's classes as its grades are spread over them: grade by grade, or where there are more or
+    fewer classes than grades, each grade between the two classes nearest to its place among all grades.
+    """
+    count = np.bincount(table.level, minlength=len(table.levels))
+    place = np.arange(len(table.levels), dtype=np.float64)
+    if classes != len(table.levels):
+        place = np.clip((np.cumsum(count) - count / 2) / max(len(table), 1) * classes - 0.5, 0, classes - 1)
+    below = np.floor(place).astype(np.int64)
+    part, size = (place - below)[table.level], table.n_entries * classes
+    cell = table.entry.astype(np.int64) * classes + below[table.level]
+    spread = sum_by(cell, 1 - part, size) + sum_by(np.minimum(cell + 1, size - 1), part, size)
+    spread = spread.reshape(table.n_entries, classes)
+    return np.asarray(spread / np.maximum(spread.sum(axis=1, keepdims=True), SMALLEST))
+
+
+def _evidence(table: GradeTable) -> Floats:
+    """How many grades each annotator gave to entries that have other grades, too."""
+    others = np.diff(table.entry_starts)[table.entry] > 1
+    return sum_by(table.annotator, others, table.n_annotators)
+
+
+def _em(rows: Rows, chance: Floats, settings: DawidSkene) -> tuple[Floats, Fit]:
+    share = chance.sum(axis=0)
+    value = 0.0
+    for step in range(1, settings.max_iter + 1):
+        report("classes", step, settings.max_iter)
+        tables, _ = rows.tables(chance, settings.prior, settings.ordinal)
+        value, moved, share = rows.classes(tables, share, chance)
+        if moved <= settings.tol:
+            return chance, Fit(step, True, value)
+    return chance, Fit(settings.max_iter, False, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The grades twice: by entry, and by cell, which is a grade that an annotator gave to anything.
+
+    Each half of a step reads the one and writes for the other, so nothing is added up across threads, and memory grows with the
+    cells there are.
+    """
+
+    cell: Codes  # of each row, by entry
+    entry_starts: Places
+    entry: Codes  # of each row, by cell
+    cell_starts: Places
+    cell_level: Codes  # which grade it is
+    annotator_starts: Places  # of their cells
+    n_levels: int
+
+    def tables(self, chance: Floats, prior: float, ordinal: bool) -> tuple[Floats, Floats]:
+        """The logarithm of C_a[g | t] of each cell and class; and everybody's table."""
+        n_classes = chance.shape[1]
+        counts = np.empty((len(self.cell_level), n_classes))
+
+        def count(rows: slice, total: Floats) -> None:
+            first, last = np.searchsorted(self.cell_starts[:-1], (rows.start, rows.stop))
+            _count(first, last, self.cell_starts, self.entry, self.cell_level, chance, counts, total.reshape(-1, n_classes))
+
+        total, _ = RowSum(len(self.entry), self.n_levels * n_classes)(count)
+        crowd = total.reshape(-1, n_classes) + SMALLEST
+        crowd /= crowd.sum(axis=0)
+        log_tables = _log_ordinal_tables if ordinal else _log_tables
+        log_tables(self.annotator_starts, self.cell_level, crowd, prior, counts)
+        return counts, crowd
+
+    def classes(self, tables: Floats, share: Floats, chance: Floats) -> tuple[float, float, Floats]:
+        """Put the chances of the classes in place: log-likelihood, how far they moved on average, and the new sum of each class."""
+        log_share = np.log(np.maximum(share / max(share.sum(), SMALLEST), SMALLEST))
+
+        def weigh(rows: slice, total: Floats) -> tuple[float, float]:
+            first, last = np.searchsorted(self.entry_starts[:-1], (rows.start, rows.stop))
+            value, moved = _weigh(first, last, self.entry_starts, self.cell, tables, log_share, chance, total)
+            return value, moved
+
+        total, parts = RowSum(len(self.cell), len(share))(weigh)
+        return sum(value for value, _ in parts), sum(moved for _, moved in parts) / max(total.sum(), 1.0), total
+
+
+def _rows(table: GradeTable) -> Rows:
+    size = len(table.levels)
+    key = table.annotator.astype(np.int64) * size + table.level
+    there = np.flatnonzero(np.bincount(key, minlength=table.n_annotators * size))
+    number = np.zeros(table.n_annotators * size, dtype=np.int32)
+    number[there] = np.arange(len(there), dtype=np.int32)
+    cell = number[key]
+    by_cell, cell_starts = grouped(cell, len(there))
+    level = (there % size).astype(np.int32)
+    annotator_starts = np.searchsorted(there, np.arange(table.n_annotators + 1) * size)
+    return Rows(cell, table.entry_starts, table.entry[by_cell], cell_starts, level, annotator_starts, size)
+
+
+def _quality(rows: Rows, tables: Floats, chance: Floats, value: Floats) -> Floats:
+    """The chance to order two entries of different class rightly, where they are graded differently."""
+    order = np.argsort(value, kind="stable")
+    joint = (tables * chance.sum(axis=0))[:, order]
+    right, wrong = np.zeros((2, len(rows.annotator_starts) - 1))
+    _ordered(rows.annotator_starts, np.ascontiguousarray(joint), right, wrong)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(right / (right + wrong))
+
+
+@nb.njit(cache=True, nogil=True)
+def _weigh(first, last, starts, cell, tables, log_share, chance, total):
+    n_classes = len(log_share)
+    weight = np.empty(n_classes)
+    value, product, moved = 0.0, 1.0, 0.0
+    for entry in range(first, last):
+        if starts[entry] == starts[entry + 1]:
+            continue
+        most = -np.inf
+        for t in range(n_classes):
+            log = log_share[t]
+            for row in range(starts[entry], starts[entry + 1]):
+                log += tables[cell[row], t]
+            weight[t] = log
+            most = log if log > most else most
+        norm = 0.0
+        for t in range(n_classes):
+            weight[t] = np.exp(weight[t] - most)
+            norm += weight[t]
+        value += most
+        product *= norm
+        if product > 1e200:  # one logarithm for many entries
+            value += np.log(product)
+            product = 1.0
+        for t in range(n_classes):
+            new = weight[t] / norm
+            moved += abs(new - chance[entry, t]) / 2
+            chance[entry, t] = new
+            total[t] += new
+    return value + np.log(product), moved
+
+
+@nb.njit(cache=True, nogil=True)
+def _count(first, last, starts, entry, level, chance, counts, total):
+    for cell in range(first, last):
+        for t in range(chance.shape[1]):
+            count = 0.0
+            for row in range(starts[cell], starts[cell + 1]):
+                count += chance[entry[row], t]
+            counts[cell, t] = count
+            total[level[cell], t] += count
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_tables(starts, level, crowd, prior, counts):
+    """From counts to the logarithms of chances, in place."""
+    n_classes = crowd.shape[1]
+    norm = np.empty(n_classes)
+    for annotator in range(len(starts) - 1):
+        _smallest_and_sums(starts[annotator], starts[annotator + 1], prior, counts, norm)
+        for cell in range(starts[annotator], starts[annotator + 1]):
+            for t in range(n_classes):
+                counts[cell, t] = np.log((counts[cell, t] + prior * crowd[level[cell], t]) / norm[t])
+
+
+@nb.njit(cache=True, nogil=True)
+def _log_ordinal_tables(starts, level, crowd, prior, counts):
+    """The same, with chances of a grade or a lower one that never grow with the class."""
+    n_levels, n_classes = crowd.shape
+    below, norm = np.empty((n_levels, n_classes)), np.empty(n_classes)
+    for annotator in range(len(starts) - 1):
+        _smallest_and_sums(starts[annotator], starts[annotator + 1], prior, counts, norm)
+        for t in range(n_classes):
+            for g in range(n_levels):
+                below[g, t] = prior * crowd[g, t] / norm[t]
+            for cell in range(starts[annotator], starts[annotator + 1]):
+                below[level[cell], t] += counts[cell, t] / norm[t]
+            for g in range(1, n_levels):
+                below[g, t] += below[g - 1, t]
+        for g in range(n_levels - 1):
+            _never_growing(below[g], norm)
+        for cell in range(starts[annotator], starts[annotator + 1]):
+            for t in range(n_classes):
+                lower = below[level[cell] - 1, t] if level[cell] > 0 else 0.0
+                counts[cell, t] = np.log(max(below[level[cell], t] - lower, SMALLEST))
+
+
+@nb.njit(cache=True, nogil=True)
+def _smallest_and_sums(first, last, prior, counts, norm):
+    """Nothing is impossible; and the sum of an annotator's counts in each class, with the virtual ones."""
+    for t in range(len(norm)):
+        norm[t] = prior
+        for cell in range(first, last):
+            counts[cell, t] = max(counts[cell, t], SMALLEST)
+            norm[t] += counts[cell, t]
+
+
+@nb.njit(cache=True, nogil=True)
+def _never_growing(values, weight):
+    """The nearest values (in weighted squares) that never grow, in place: neighbours that do are pooled."""
+    start, pooled, total = np.empty(len(values), np.int64), np.empty(len(values)), np.empty(len(values))
+    n = 0
+    for at in range(len(values)):
+        start[n], pooled[n], total[n] = at, values[at], weight[at]
+        n += 1
+        while n > 1 and pooled[n - 2] < pooled[n - 1]:
+            both = total[n - 2] + total[n - 1]
+            pooled[n - 2] = (pooled[n - 2] * total[n - 2] + pooled[n - 1] * total[n - 1]) / both
+            total[n - 2] = both
+            n -= 1
+    for block in range(n):
+        end = start[block + 1] if block + 1 < n else len(values)
+        for at in range(start[block], end):
+            values[at] = pooled[block]
+
+
+@nb.njit(cache=True, nogil=True)
+def _ordered(starts, joint, right, wrong):
+    """Per annotator, the chance of two grades in the order of the classes, and in the other one; cells ascend by grade."""
+    n_classes = joint.shape[1]
+    lower = np.empty(n_classes)
+    for annotator in range(len(starts) - 1):
+        for t in range(n_classes):
+            lower[t] = 0.0
+        for cell in range(starts[annotator], starts[annotator + 1]):
+            worse, better = 0.0, 0.0
+            for t in range(n_classes):
+                better += lower[t]
+            for t in range(n_classes):
+                better -= lower[t]
+                right[annotator] += joint[cell, t] * worse
+                wrong[annotator] += joint[cell, t] * better
+                worse += lower[t]
+            for t in range(n_classes):
+                lower[t] += joint[cell, t]

@@ -1,0 +1,81 @@
+"""Majority vote: an item's score is the grade it was given most often.
+
+Of several grades given equally often, the mean counts. Few grades leave many items with the same winner, so items of the same winning
+grade are ordered by their mean grade: their scores differ from the grade by less than a thousandth of the step to the next one. With
+`by_mean=False` they share their rank. More than 32 different grades are first taken together into 32 steps.
+
+It knows nothing of annotators; their quality is how often they order two items as the result does.
+
+>>> import crowdrank as cr
+>>> grades = {"annotator": [*"abc"] * 2, "item": [*"xxxyyy"], "grade": [2, 2, 0, 0, 3, 3]}
+>>> cr.MajorityVote().fit(cr.judgments(grades)).ranking["score"].round(1).to_list()
+[3.0, 2.0]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from crowdrank.consensus import Consensus
+from crowdrank.convert import Levels, grade_levels
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.sums import sum_by
+from crowdrank.settings import check
+from crowdrank.study import Codes, Floats, Judgments
+
+NUDGE = 1e-3  # of the smallest step between winning grades: how far the mean grade may move a score
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityVote:
+    """Settings of the majority vote."""
+
+    description: ClassVar[Description] = Description(
+        name="majority-vote",
+        family="grades",
+        summary="The most frequent grade; items with the same one are ordered by their mean.",
+        takes=("grades",),
+        other_names=("mv", "plurality"),
+    )
+
+    by_mean: bool = True  # order items of the same winning grade by their mean grade
+
+    def __post_init__(self) -> None:
+        check(isinstance(self.by_mean, bool), "by_mean", self.by_mean, "true or false")
+
+    def fit(self, judgments: Judgments) -> Consensus:
+        """Rank the items of each task by their most frequent grade."""
+        notes = check_kinds(self.description, judgments)
+        levels, n = grade_levels(judgments.grades), judgments.vocabulary.n_entries
+        score = _winners(levels, judgments.grades.entry, n)
+        if self.by_mean:
+            score = _nudged(score, _mean(judgments.grades.entry, levels.value[levels.code], n))
+        return make_consensus(self.description, judgments, score, notes=(*notes, *levels.notes))
+
+
+def _winners(levels: Levels, entry: Codes, n_entries: int) -> Floats:
+    """The mean of the grades that each entry got most often."""
+    keys, count = np.unique(entry.astype(np.int64) * len(levels) + levels.code, return_counts=True)
+    of, value = keys // len(levels), levels.value[keys % len(levels)]
+    most = np.zeros(n_entries, dtype=np.int64)
+    np.maximum.at(most, of, count)
+    winning = count == most[of]
+    return _mean(of[winning], value[winning], n_entries)
+
+
+def _mean(codes: Codes, values: Floats, size: int) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sum_by(codes, values, size) / np.bincount(codes, minlength=size))
+
+
+def _nudged(winner: Floats, mean: Floats) -> Floats:
+    """The winning grades, moved towards the means by too little to change their order."""
+    distinct = np.unique(winner[~np.isnan(winner)])
+    if len(distinct) < 2:
+        return winner if not len(distinct) else np.asarray(winner + NUDGE * (mean - winner))
+    furthest = np.nanmax(np.abs(mean - winner)) or 1.0
+    return np.asarray(winner + NUDGE * np.diff(distinct).min() * (mean - winner) / furthest)

@@ -1,0 +1,75 @@
+"""Elo: ratings that move after every vote, by how much the vote surprised.
+
+    expected = 1 / (1 + base ^ ((rating_right − rating_left) / scale)),    rating_left += k (points − expected)
+
+and the right item moves the other way; points are 1 for a win, ½ for a tie and 0 for a loss. The votes are taken one after the
+other, in the order in which they are given, so another order gives (slightly) other ratings: recent votes count most. Where the
+order means nothing, `bradley-terry` uses the same model and finds the ratings that all votes agree on. Grades and rankings follow
+the pairs as the pairs between their items, in a fixed order. All annotators count the same; their quality is how often they agree
+with the ranking found. Items nobody compared keep the initial rating.
+
+Elo: The rating of chessplayers, past and present, 1978.
+
+>>> import crowdrank as cr
+>>> votes = {"left": ["a", "b", "a"], "right": ["b", "c", "c"], "winner": ["a", "tie", "a"]}
+>>> cr.Elo(k=20).fit(cr.judgments(votes)).ranking["score"].round(1).to_list()
+[1019.7, 990.3, 990.0]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numba as nb
+import numpy as np
+
+from crowdrank.consensus import Consensus
+from crowdrank.convert import as_pairs
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.settings import check
+from crowdrank.study import KINDS, Judgments
+
+
+@dataclass(frozen=True, slots=True)
+class Elo:
+    """Settings of the Elo ratings."""
+
+    description: ClassVar[Description] = Description(
+        name="elo",
+        family="pairs",
+        summary="Ratings that move after every vote.",
+        takes=KINDS,
+        depends_on_order=True,
+        expands_to_pairs=True,
+    )
+
+    initial: float = 1000.0  # the rating everybody starts from
+    k: float = 4.0  # the most a rating moves by one vote
+    base: float = 10.0  # the odds of winning are `base` to one ...
+    scale: float = 400.0  # ... at a lead of this many points
+
+    def __post_init__(self) -> None:
+        check(0 <= self.initial < np.inf, "initial", self.initial, "a number of at least 0")
+        check(0 < self.k < np.inf, "k", self.k, "above 0")
+        check(1 < self.base < np.inf, "base", self.base, "above 1")
+        check(0 < self.scale < np.inf, "scale", self.scale, "above 0")
+
+    def fit(self, judgments: Judgments) -> Consensus:
+        """Rank the items of each task by their rating after the last vote."""
+        check_kinds(self.description, judgments)
+        pairs = as_pairs(judgments)
+        rating = np.full(judgments.vocabulary.n_entries, float(self.initial))
+        _play(pairs.left, pairs.right, pairs.outcome, rating, float(self.k), float(np.log(self.base) / self.scale))
+        return make_consensus(self.description, judgments, rating, compared=pairs)
+
+
+@nb.njit(cache=True, nogil=True)
+def _play(left, right, outcome, rating, k, slope):
+    for r in range(len(left)):
+        lead = rating[left[r]] - rating[right[r]]
+        # An overflow of exp is the infinity that makes the chance 0, as it should be.
+        move = k * (0.5 + 0.5 * outcome[r] - 1.0 / (1.0 + np.exp(-slope * lead)))
+        rating[left[r]] += move
+        rating[right[r]] -= move

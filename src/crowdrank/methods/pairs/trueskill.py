@@ -1,0 +1,142 @@
+"""TrueSkill: each item's strength is a normal belief, updated vote by vote; what is surprising or unsure moves most.
+
+Shown two items, an annotator sees their strengths, each with a normal error of spread `beta`, and calls it a tie when they differ
+by less than the margin that gives two equal items the chance `draw_probability` of a tie. After each vote the two beliefs are
+replaced by the normals nearest to the posterior (moment matching), in closed form:
+
+    c² = 2 β² + σ_w² + σ_l²,    μ_w += σ_w² / c · v,    σ_w² −= (σ_w² / c)² · w
+
+where v and w are the mean and the loss of variance of a normal cut off at the margin (for a tie, at both). Before each vote σ²
+grows by `tau`², which keeps beliefs from freezing.
+
+The score is μ; `low` and `high` are μ ∓ 1.96 σ. The votes are taken one after the other, in the order in which they are given, so
+another order gives slightly other scores. Grades and rankings follow the pairs as the pairs between their items, in a fixed
+order. All annotators count the same; their quality is how often they agree with the ranking found.
+
+Herbrich, Minka, Graepel: TrueSkill: a Bayesian skill rating system, NIPS 2006.
+
+>>> import crowdrank as cr
+>>> votes = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["a", "tie"]}
+>>> cr.TrueSkill().fit(cr.judgments(votes)).ranking["score"].round(3).to_list()
+[29.396, 23.04, 22.056]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import erfc, exp, expm1, inf, pi, sqrt
+from statistics import NormalDist
+from typing import ClassVar
+
+import numba as nb
+import numpy as np
+
+from crowdrank.consensus import Consensus
+from crowdrank.convert import as_pairs
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import check_kinds, hang_together, make_consensus
+from crowdrank.settings import check
+from crowdrank.study import KINDS, Judgments
+
+NORMAL_95 = 1.959963984540054
+TAIL = 5.0  # from here on a continued fraction is exact where quotients of tiny probabilities lose their digits
+THIN = 1e-7  # a margin below this (in units of c) is none: a tie says that the two are equal
+
+
+@dataclass(frozen=True, slots=True)
+class TrueSkill:
+    """Settings of TrueSkill."""
+
+    description: ClassVar[Description] = Description(
+        name="trueskill",
+        family="pairs",
+        summary="A normal belief about every item, updated vote by vote.",
+        takes=KINDS,
+        other_names=("glicko", "openskill"),
+        depends_on_order=True,
+        expands_to_pairs=True,
+        gives_intervals=True,
+    )
+
+    mu: float = 25.0  # the strength everybody starts from
+    sigma: float = 25 / 3  # and how unsure it is
+    beta: float = 25 / 6  # error of an annotator who looks at one item
+    tau: float = 25 / 300  # what is forgotten between two votes on an item
+    draw_probability: float = 0.1  # chance of a tie between equal items
+
+    def __post_init__(self) -> None:
+        check(0 <= self.mu < inf, "mu", self.mu, "a number of at least 0")
+        check(0 < self.sigma < inf, "sigma", self.sigma, "above 0")
+        check(0 < self.beta < inf, "beta", self.beta, "above 0")
+        check(0 <= self.tau < inf, "tau", self.tau, "a number of at least 0")
+        check(0 <= self.draw_probability < 1, "draw_probability", self.draw_probability, "at least 0 and below 1")
+
+    def fit(self, judgments: Judgments) -> Consensus:
+        """Rank the items of each task by their expected strength after the last vote."""
+        check_kinds(self.description, judgments)
+        pairs, n = as_pairs(judgments), judgments.vocabulary.n_entries
+        margin = NormalDist().inv_cdf((self.draw_probability + 1) / 2) * sqrt(2) * self.beta
+        mean, variance = np.full(n, float(self.mu)), np.full(n, float(self.sigma**2))
+        noise, drift = float(2 * self.beta**2), float(self.tau**2)
+        _play(pairs.left, pairs.right, pairs.outcome, mean, variance, noise, drift, float(margin))
+        reach = NORMAL_95 * np.sqrt(variance)
+        notes = hang_together(judgments)
+        return make_consensus(self.description, judgments, mean, low=mean - reach, high=mean + reach, compared=pairs, notes=notes)
+
+
+@nb.njit(cache=True, nogil=True)
+def _play(left, right, outcome, mean, variance, noise, drift, margin):
+    for r in range(len(left)):
+        i, j = left[r], right[r]
+        of_left, of_right = variance[i] + drift, variance[j] + drift
+        spread = noise + of_left + of_right
+        scale = np.sqrt(spread)
+        lead = (mean[i] - mean[j]) / scale
+        if outcome[r] == 0:
+            side = 1.0 if lead > 0 else -1.0
+            pull, narrowing = tie_update(abs(lead), margin / scale)
+        else:
+            side = float(outcome[r])
+            pull, narrowing = win_update(side * lead - margin / scale)
+        pull *= side / scale
+        mean[i] += of_left * pull
+        mean[j] -= of_right * pull
+        variance[i] = of_left * (1.0 - of_left / spread * narrowing)
+        variance[j] = of_right * (1.0 - of_right / spread * narrowing)
+
+
+@nb.njit(cache=True, nogil=True)
+def win_update(x):
+    """Mean and loss of variance of a standard normal below x, mirrored: v = φ(x) / Φ(x) and w = v (v + x)."""
+    if x < -TAIL:
+        beyond = 1.0 / _fraction(-x, 2.0)  # v + x, without taking the difference
+        return beyond - x, (beyond - x) * beyond
+    v = exp(-0.5 * x * x) / sqrt(2 * pi) / (0.5 * erfc(-x / sqrt(2.0)))
+    return v, v * (v + x)
+
+
+@nb.njit(cache=True, nogil=True)
+def tie_update(lead, margin):
+    """The same for a tie: the normal is cut off at lead − margin and lead + margin; the lead is not negative."""
+    if margin < THIN:
+        return -lead, 1.0
+    near, far = lead - margin, lead + margin
+    fall = exp(-2.0 * lead * margin)  # φ(far) / φ(near)
+    if near > TAIL:
+        between = 1.0 / _fraction(near, 1.0) - fall / _fraction(far, 1.0)
+    else:
+        density = exp(-0.5 * near * near) / sqrt(2 * pi)
+        if density < 1e-290:  # the margin lies so far off that nothing is cut
+            return 0.0, 0.0
+        between = 0.5 * (erfc(near / sqrt(2.0)) - erfc(far / sqrt(2.0))) / density
+    v = expm1(-2.0 * lead * margin) / between
+    return v, min(max(v * v + (far * fall - near) / between, 0.0), 1.0)
+
+
+@nb.njit(cache=True, nogil=True)
+def _fraction(x, first):
+    """Laplace's continued fraction x + first / (x + (first + 1) / (x + ...)); from 1 on it is φ(x) / (1 − Φ(x))."""
+    value = x
+    for more in range(40, -1, -1):
+        value = x + (first + more) / value
+    return value

@@ -1,0 +1,236 @@
+"""CPS, the coset-permutation distance based stagewise model: the next item is the one that fewest of the rest were put before.
+
+    P(j is next | R left) ∝ exp(− Σ_k θ_k · number of items of R that annotator k puts before j)
+
+which is the model of Qin et al. with Kendall's distance: between stages Plackett-Luce's way of making an order, within a stage Mallows'
+distance. Pairs that a list ties, or does not have, count half (Fagin et al.: Comparing top k lists, 2003), or else items on few lists would
+come first; top-k lists put what they leave out below their own. The order is found as in the paper, each stage taking the most likely
+item; equally likely ones by their votes over the whole task, and those equal even then are tied. The score is the number of items placed
+below.
+
+θ_k says how much annotator k counts. Without gold all count the same. With gold, θ is learned from the tasks that have it, by maximum
+likelihood, which is concave: each item of a grade is chosen among itself and the items of lower grades. `prior` pulls each annotator's θ
+towards what one θ for all would be. All tasks are ranked, those of the gold too: to measure, give gold for other tasks.
+
+Qin, Geng, Liu: A new probabilistic model for rank aggregation, NIPS 2010.
+
+>>> import crowdrank as cr
+>>> lists = {"annotator": ["ann"] * 3 + ["bob"] * 3 + ["cy"] * 3, "item": list("xyzyxzxzy"), "rank": [1, 2, 3] * 3}
+>>> cr.CPS().fit(cr.judgments(lists)).ranking["item"].to_list()
+['x', 'y', 'z']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus, Fit
+from crowdrank.convert import as_lists, links
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.rankings.lists.kemeny import by_task, preferences, preferring, refuse_large_tasks, taking_part
+from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.newton import Minimum, minimise
+from crowdrank.numerics.sums import sum_by
+from crowdrank.settings import check_fit
+from crowdrank.study import Codes, Floats, Gold, JudgmentError, Judgments, Rankings, Vocabulary
+
+MOST_CELLS = 100_000_000  # of items to choose among, times annotators: 800 MB
+
+
+@dataclass(frozen=True, slots=True)
+class CPS:
+    """Settings of the CPS model; they matter only where gold is given to learn from."""
+
+    description: ClassVar[Description] = Description(
+        name="cps",
+        family="rankings",
+        summary="The next item is the one that the fewest remaining items were preferred to; learns whom to trust from gold.",
+        takes=("rankings", "grades"),
+        starts_from_gold=True,
+    )
+
+    prior: float = 10.0  # how strongly each annotator's θ is pulled towards everybody's
+    tol: float = 1e-8  # the step of θ at which learning has converged
+
+    def __post_init__(self) -> None:
+        check_fit(self.prior, 1, self.tol)
+
+    def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
+        """Rank the items of each task, one after the other."""
+        notes = check_kinds(self.description, judgments)
+        words, lists = judgments.vocabulary, by_task(as_lists(judgments))
+        refuse_large_tasks(self.description.name, words)
+        theta, fit = np.ones(len(words.annotators)), Fit()
+        if gold is not None:
+            found = _learn(lists, words, gold, self.prior, self.tol)
+            theta, fit = found.x, found.fit
+        score = np.full(words.n_entries, np.nan)
+        _choose(preferring(lists, words, theta), words.task_starts, taking_part(lists, words), score)
+        columns = annotator_columns(judgments, *agreement(judgments, score))
+        if gold is not None:
+            columns |= {"theta": theta}
+        compared = links(judgments.only(*self.description.takes))
+        return make_consensus(self.description, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes)
+
+
+@nb.njit(cache=True, nogil=True)
+def _choose(rows, task_starts, takes_part, score):
+    """Score the entries of every task by how many stand below them."""
+    for task in range(len(task_starts) - 1):
+        first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
+        against, votes = preferences(rows, task, task_starts)
+        cost, left, chosen = -votes, np.zeros(size, dtype=np.bool_), np.zeros(size, dtype=np.int64)
+        count = 0
+        for i in range(size):
+            left[i] = takes_part[first + i]
+            count += left[i]
+        while count:
+            best = -1
+            for i in range(size):
+                if left[i] and (best < 0 or cost[i] < cost[best] or (cost[i] == cost[best] and votes[i] > votes[best])):
+                    best = i
+            # Those that cost and won as much are taken together; what one of them costs the others is changed only then.
+            taken, same_cost, same_votes = count, cost[best], votes[best]
+            for i in range(size):
+                if left[i] and cost[i] == same_cost and votes[i] == same_votes:
+                    left[i] = False
+                    chosen[count - taken] = i
+                    taken -= 1
+            for number in range(count - taken):
+                score[first + chosen[number]] = taken
+                for j in range(size):
+                    cost[j] -= against[chosen[number], j] - against[j, chosen[number]]
+            count = taken
+
+
+def _learn(lists: Rankings, words: Vocabulary, gold: Gold, prior: float, tol: float) -> Minimum:
+    """θ of every annotator, from the tasks with gold."""
+    stages = Stages.of(lists, words, gold.align(words))
+    if not stages.good.any():
+        raise JudgmentError("cps learns from gold with two different grades in a task; this gold has none for the study's items")
+    whole = StageModel(stages.together(), 0.0, np.zeros(1))
+    shared = minimise(whole, np.zeros(1), max_iter=100, tol=tol, what="shared θ").x
+    n = stages.before.shape[1]
+    return minimise(StageModel(stages, prior, np.full(n, shared[0])), np.full(n, shared[0]), max_iter=100, tol=tol, what="θ")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stages:
+    """What is chosen among at each stage: one stage for every grade of a task but the lowest."""
+
+    stage: Codes  # of each row, ascending
+    good: NDArray[np.bool_]  # has the row's item the grade of the stage, or a lower one?
+    before: (
+        Floats  # per row and annotator: how many items of the stage their lists put before it, but for a number all rows share
+    )
+
+    @staticmethod
+    def of(lists: Rankings, words: Vocabulary, truth: Floats) -> Stages:
+        """The stages of the entries whose truth is known."""
+        known = np.flatnonzero(~np.isnan(truth))
+        task, value = words.entry_task[known], truth[known]
+        # One row for each entry and each grade of its task that is no lower than its own.
+        levels = np.unique(np.stack([task.astype(np.float64), value]), axis=1)
+        level_task, level = levels[0].astype(np.int64), levels[1]
+        lowest = np.r_[True, np.diff(level_task) != 0][: len(level)]
+        level_task, level = level_task[~lowest], level[~lowest]
+        starts, sizes = np.searchsorted(task, level_task), np.bincount(task, minlength=len(words.tasks))[level_task]
+        stage = np.repeat(np.arange(len(level)), sizes)
+        row = np.arange(len(stage)) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes)
+        kept = value[row] <= level[stage]
+        stage, row = stage[kept], row[kept]
+        if len(stage) * len(words.annotators) > MOST_CELLS:
+            raise JudgmentError(
+                "gold of so many items by so many annotators is too much to learn from; give gold for fewer tasks"
+            )
+        before = np.zeros((len(stage), len(words.annotators)))
+        begin = np.searchsorted(stage, np.arange(len(level) + 1))
+        task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
+        columns = lists.list_annotator, lists.list_starts, lists.entry, lists.position, lists.unlisted_below
+        _count_before(begin, level_task, known[row], task_lists, *columns, words.n_entries, before)
+        return Stages(stage.astype(np.int32), value[row] == level[stage], before)
+
+    def together(self) -> Stages:
+        """The same with all annotators as one."""
+        return Stages(self.stage, self.good, self.before.sum(axis=1, keepdims=True))
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_before(begin, stage_task, entry_of, task_lists, annotator, starts, entry, position, below, n_entries, before):
+    row_of = np.full(n_entries, -1)
+    for stage in range(len(begin) - 1):
+        first, end = begin[stage], begin[stage + 1]
+        for row in range(first, end):
+            row_of[entry_of[row]] = row
+        for number in range(task_lists[stage_task[stage]], task_lists[stage_task[stage] + 1]):
+            rows = (starts[number], starts[number + 1])
+            _count_in_list(rows, entry, position, below[number], row_of, first, end, annotator[number], before)
+        for row in range(first, end):
+            row_of[entry_of[row]] = -1
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_in_list(rows, entry, position, below, row_of, first, end, annotator, before):
+    """Half of: items of the stage put before each row's, less items put behind it. The other half is the same for all."""
+    listed, passed, group = 0, 0, rows[0]
+    for at in range(rows[0], rows[1]):
+        listed += row_of[entry[at]] >= 0
+    unlisted = end - first - listed if below else 0
+    while group < rows[1]:
+        after, tied = group, 0
+        while after < rows[1] and position[after] == position[group]:
+            tied += row_of[entry[after]] >= 0
+            after += 1
+        for at in range(group, after):
+            row = row_of[entry[at]]
+            if row >= 0:
+                # The last term is taken away from the unlisted's, which all rows get below.
+                before[row, annotator] += (2 * passed + tied - listed - unlisted) / 2 - (listed / 2 if below else 0.0)
+        passed += tied
+        group = after
+    if below:
+        for row in range(first, end):
+            before[row, annotator] += listed / 2
+
+
+class StageModel:
+    """Minus the log-posterior of θ, its gradient and Hessian, for `numerics.newton.minimise`."""
+
+    def __init__(self, stages: Stages, prior: float, centre: Floats) -> None:
+        self.stages, self.prior, self.centre = stages, prior, centre
+        self.n_stages = int(stages.stage.max(initial=-1)) + 1
+
+    def evaluate(self, x: Floats) -> tuple[float, Floats]:
+        """Value and gradient at x; remembers the Hessian."""
+        stage, good, before = self.stages.stage, self.stages.good, self.stages.before
+        bad_stage, bad = stage[~good], before[~good]
+        utility = -before @ x
+        top = np.full(self.n_stages, -np.inf)
+        np.maximum.at(top, bad_stage, utility[~good])
+        weight = np.exp(utility[~good] - top[bad_stage])
+        total = sum_by(bad_stage, weight, self.n_stages)
+        share = weight / total[bad_stage]
+        mean = np.stack([sum_by(bad_stage, share * column, self.n_stages) for column in bad.T], axis=1)
+        behind = top[stage[good]] + np.log(total)[stage[good]] - utility[good]  # log-odds that a worse item is chosen
+        chance = np.exp(-np.logaddexp(0.0, -behind))
+        apart = before[good] - mean[stage[good]]
+        pull = self.prior * (x - self.centre)
+        value = np.logaddexp(0.0, behind).sum() + pull @ (x - self.centre) / 2
+        chosen = sum_by(stage[good], chance, self.n_stages)
+        spread = bad - mean[bad_stage]
+        self.hessian = (apart * (chance * (1 - chance))[:, None]).T @ apart
+        self.hessian += (spread * (share * chosen[bad_stage])[:, None]).T @ spread + self.prior * np.eye(len(x))
+        return float(value), np.asarray(chance @ apart + pull)
+
+    def curvature(self, v: Floats) -> Floats:
+        """The Hessian at the last evaluated point times v."""
+        return np.asarray(self.hessian @ v)
+
+    def diagonal(self) -> Floats:
+        """The diagonal of the Hessian at the last evaluated point."""
+        return np.diag(self.hessian).copy()

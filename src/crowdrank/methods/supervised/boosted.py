@@ -1,0 +1,176 @@
+"""Boosted trees over what the annotators say, learned from gold; LightGBM does the boosting (`pip install 'crowdrank[learn]'`).
+
+The features of an item are those of `crf` (missed, preferred, beaten) for every annotator met often enough in training, their sums over
+all annotators, and the same again measured within the task: less their mean, over their deviation. Several models, each grown from
+samples of the items and features, are averaged: every other one learns the order of each list, the others the grades themselves; they
+err in different places. Trees can learn what no weighted sum can: that an annotator is to be believed only where another says nothing.
+The `annotators` have a column `importance`: the share of the gain of all splits that is on their features.
+
+Ke et al.: LightGBM, NeurIPS 2017. Bruch: An alternative cross entropy loss for learning-to-rank, WWW 2021.
+
+>>> import crowdrank as cr
+>>> cr.Boosted(rounds=50).rounds
+50
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.consensus import Consensus
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of
+from crowdrank.methods.supervised.cells.linear import rows_of_annotators
+from crowdrank.methods.supervised.cells.training_set import Taught, lesson
+from crowdrank.numerics.progress import report
+from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.threads import side_by_side
+from crowdrank.settings import SettingError, check, choice
+from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
+
+MOST_ANNOTATORS = 200  # with columns of their own: those met in most tasks
+MOST_GRADES = 30  # LightGBM's limit
+ALL_THE_SAME = 1e-12  # a deviation below is rounding
+OBJECTIVES = ("rank_xendcg", "regression")  # of one model after the other
+TREES = {
+    "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 50, "lambda_l2": 1.0, "max_bin": 63,
+    "feature_fraction": 0.3, "bagging_fraction": 0.8, "bagging_freq": 1, "deterministic": True, "force_row_wise": True, "verbose": -1,
+    "num_threads": 1,  # models are grown side by side
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Boosted:
+    """Settings of the boosted trees."""
+
+    description: ClassVar[Description] = Description(
+        name="boosted",
+        family="supervised",
+        summary="Boosted trees over the features of crf (LightGBM).",
+        takes=KINDS,
+    )
+
+    potential: str = "log"  # log, difference or binary: how preferences are measured
+    rounds: int = 150  # trees of each model
+    models: int = 8  # whose scores are averaged
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        choice("potential", self.potential, POTENTIALS)
+        for name in ("rounds", "models"):
+            value = getattr(self, name)
+            check(isinstance(value, int) and value >= 1, name, value, "a whole number of at least 1")
+        check(isinstance(self.seed, int) and self.seed >= 0, "seed", self.seed, "a whole number of at least 0")
+
+    def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> BoostedAggregator:
+        """Learn from the tasks with gold, but for those named for validation: nothing is chosen on them."""
+        lightgbm = lightgbm_module()
+        check_kinds(self.description, judgments)
+        known, words = lesson(judgments, gold, () if validation is None else validation, self.seed), judgments.vocabulary
+        cells = cells_of(judgments, self.potential)
+        own = rows_of_annotators("mixed", cells, known, words, most=MOST_ANNOTATORS)
+        features = _features(cells, own, int(own.max(initial=-1)) + 1, words)
+        rows = np.concatenate(known.tasks)
+        grade = np.minimum(np.unique(known.grade[rows], return_inverse=True)[1], MOST_GRADES)
+        sizes = [len(entries) for entries in known.tasks]
+
+        def grown(number: int) -> Any:
+            settings = {**TREES, "objective": OBJECTIVES[number % len(OBJECTIVES)], "seed": self.seed * self.models + number}
+            data = lightgbm.Dataset(features[rows], grade, group=sizes, params=settings)
+            return lightgbm.train(settings, data, self.rounds)
+
+        models = []
+        for model in side_by_side(grown, range(self.models)):
+            models.append(model)
+            report(f"learning {self.description.name}", len(models), self.models)
+        return BoostedAggregator(self, words.annotators[own >= 0], tuple(models))
+
+    @staticmethod
+    def restore(state: Mapping[str, Any]) -> BoostedAggregator:
+        """A trained aggregator from what was saved."""
+        return BoostedAggregator.restore(state)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoostedAggregator(Taught):
+    """Trees, and the annotators they know."""
+
+    method: Boosted
+    annotators: Ids
+    models: tuple[Any, ...]  # LightGBM boosters
+
+    def fit(self, judgments: Judgments) -> Consensus:
+        """Rank the items of each task by the mean of the models' scores, each standardised within the task."""
+        notes = check_kinds(self.description, judgments)
+        words = judgments.vocabulary
+        own = recode(words.annotators, self.annotators)
+        cells = cells_of(judgments, self.method.potential)
+        features = _features(cells, own, len(self.annotators), words)
+        scores = np.full((words.n_entries, len(self.models)), np.nan)
+        judged = np.unique(cells.entry)
+        if len(judged):
+            predicted = side_by_side(lambda model: model.predict(features[judged], num_threads=1), self.models)
+            scores[judged] = np.stack(list(predicted), axis=1)
+        score = standardised(scores, words).mean(axis=1)
+        columns = annotator_columns(judgments, *agreement(judgments, score))
+        return make_consensus(
+            self.description, judgments, score, annotators={**columns, "importance": self._importance()[own]}, notes=notes
+        )
+
+    def _importance(self) -> Floats:
+        """Of each annotator known, and 0 for all others; what is gained on sums over all is nobody's."""
+        gain = np.sum([model.feature_importance("gain") for model in self.models], axis=0)
+        by_annotator = gain.reshape(2, len(self.annotators) + 1, -1).sum(axis=(0, 2)) / (gain.sum() or 1.0)
+        return np.append(by_annotator[:-1], 0.0)
+
+    def state(self) -> dict[str, Any]:
+        """What to save: numbers and texts only."""
+        return {
+            "settings": asdict(self.method),
+            "annotators": [str(name) for name in self.annotators],
+            "models": [model.model_to_string() for model in self.models],
+        }
+
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> Self:
+        """From what was saved."""
+        lightgbm = lightgbm_module()
+        models = tuple(lightgbm.Booster(model_str=text) for text in state["models"])
+        return cls(Boosted(**state["settings"]), ids(state["annotators"]), models)
+
+
+def _features(cells: Cells, own: NDArray[np.int64], n_own: int, words: Vocabulary) -> Floats:
+    """One row per entry: the cells of every known annotator, their sums over all; and all of it again, measured within the task."""
+    dense = np.zeros((words.n_entries, n_own + 1, cells.value.shape[1]))
+    row = own[cells.annotator]
+    known = row >= 0
+    dense[cells.entry[known], row[known]] = cells.value[known]
+    dense[:, -1] = np.stack([sum_by(cells.entry, column, words.n_entries) for column in cells.value.T], axis=1)
+    plain = dense.reshape(words.n_entries, (n_own + 1) * cells.value.shape[1])
+    return np.hstack([plain, standardised(plain, words)])
+
+
+def standardised(values: Floats, words: Vocabulary) -> Floats:
+    """Columns less their mean over the task, and over their deviation there; 0 where all are the same, NaN where there is nothing."""
+    if not len(values):
+        return values
+    starts, known = words.task_starts[:-1], ~np.isnan(values)
+    size = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
+    centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[words.entry_task]
+    deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[words.entry_task]
+    return np.asarray(centred / np.where(deviation > ALL_THE_SAME, deviation, np.inf))
+
+
+def lightgbm_module() -> Any:
+    """LightGBM, which not everybody has installed."""
+    try:
+        import lightgbm
+    except ImportError:
+        raise SettingError("boosted trees need LightGBM, which is not installed: pip install 'crowdrank[learn]'") from None
+    return lightgbm

@@ -1,0 +1,269 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from crowdrank import simulate
+from crowdrank.convert import votes
+from crowdrank.methods.pairs.bradley_terry import BradleyTerry
+from crowdrank.methods.pairs.crowd_bt import CrowdBT
+from crowdrank.methods.pairs.votes.model import Priors, VoteModel
+from crowdrank.settings import SettingError
+from crowdrank.study import LEFT
+
+HOSTILE = {"items": 200, "annotators": 200, "votes": 20_000, "spammers": 0.3, "malicious": 0.2, "spread": 1.0}
+TABLE_1 = {"items": 100, "annotators": 100, "votes": 4000, "votes_per_pair": 10, "spread": None}  # 400 pairs × 10
+
+
+def columns(consensus, *names):
+    return (consensus.annotators[name].to_numpy() for name in names)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_recovers_quality_among_spammers_and_malicious(seed):
+    study = simulate.pairs(items=100, annotators=60, votes=30_000, quality=(4, 1), spammers=0.2, malicious=0.2, seed=seed)
+    consensus = CrowdBT().fit(study.judgments)
+    assert consensus.fit.converged
+    found = consensus.annotators["quality"].to_numpy()
+    assert spearmanr(found, study.quality).statistic >= 0.9
+    assert np.abs(found - study.quality).max() < 0.12
+    verdict = consensus.annotators["verdict"].to_numpy()
+    assert set(verdict[study.quality == 0]) == {"reversed"}
+
+
+def test_a_hostile_crowd(build):
+    # How far the items are apart is ours to choose: at the default spread of 2 both do better (about .955 and .807).
+    for seed in range(4):
+        study = simulate.pairs(**HOSTILE, seed=seed)
+        consensus = CrowdBT().fit(study.judgments)
+        assert consensus.fit.converged
+        assert build.pair_accuracy(consensus.score, study.gold.value) >= 0.90
+        assert build.pair_accuracy(BradleyTerry().fit(study.judgments).score, study.gold.value) < 0.8
+
+
+def test_spammers_are_called_otherwise_no_more_often_than_two_standard_errors_allow():
+    called = []
+    for seed in range(4):
+        study = simulate.pairs(**{**HOSTILE, "spread": 2.0}, seed=seed)
+        called += CrowdBT().fit(study.judgments).annotators["verdict"].to_numpy()[study.quality == 0.5].tolist()
+    wrongly = np.isin(called, ["informative", "weak", "reversed"]).mean()
+    assert wrongly < 0.046 + 3 * np.sqrt(0.046 * 0.954 / len(called))
+
+
+def test_gold_rescues_a_crowd_that_is_mostly_wrong(build):
+    with_gold, without = [], []
+    for seed in range(3):
+        study = simulate.pairs(**TABLE_1, quality=(1, 5), seed=seed)
+        for results, gold in ((with_gold, study.gold), (without, None)):
+            consensus = CrowdBT(prior=0.5).fit(study.judgments, gold=gold)
+            results.append(build.pair_accuracy(consensus.score, study.gold.value))
+    assert np.mean(with_gold) >= 0.87
+    assert np.mean(without) <= 0.2
+
+
+@pytest.mark.parametrize(("quality", "paper"), [((10, 1), 0.901), ((5, 1), 0.893), ((2, 1), 0.880)])
+def test_table_1_of_the_paper(build, quality, paper):
+    studies = [simulate.pairs(**TABLE_1, quality=quality, seed=seed) for seed in range(5)]
+    found = [build.pair_accuracy(CrowdBT(prior=0.5).fit(study.judgments).score, study.gold.value) for study in studies]
+    assert np.mean(found) == pytest.approx(paper, abs=0.015)
+
+
+def test_gold_of_a_few_items_is_enough(build):
+    study = simulate.pairs(**TABLE_1, quality=(1, 5), seed=0)
+    some = np.where(np.arange(100) % 3 == 0, study.gold.value, np.nan)
+    consensus = CrowdBT(prior=0.5).fit(study.judgments, gold=build.gold(study.judgments, some))
+    assert build.pair_accuracy(consensus.score, study.gold.value) >= 0.85
+
+
+def test_quality_may_differ_from_task_to_task(build):
+    simulated = simulate.pairs(items=15, annotators=4, votes=4000, tasks=2, seed=5)
+    study = simulated.judgments
+    task = study.vocabulary.entry_task[study.pairs.left]
+    turncoat = (study.pairs.annotator == 1) & (task == 1)
+    study = build.with_pairs(study, outcome=np.where(turncoat, -study.pairs.outcome, study.pairs.outcome))
+    rows = CrowdBT(quality_per="task").fit(study).annotators
+    assert rows["annotator"].to_list() == [f"annotator{k}" for k in (1, 2, 3, 4) for _ in range(2)]
+    assert rows["task"].to_list() == ["task1", "task2"] * 4
+    assert rows["judgments"].to_list() == [
+        int(((study.pairs.annotator == k) & (task == t)).sum()) for k in range(4) for t in (0, 1)
+    ]
+    quality = rows["quality"].to_numpy()
+    expected = np.repeat(simulated.quality, 2)
+    expected[3] = 1 - expected[3]
+    assert quality == pytest.approx(expected, abs=0.1)
+    assert 0.3 < CrowdBT().fit(study).annotators["quality"][1] < 0.7
+
+
+def test_one_task_has_one_quality_either_way():
+    study = simulate.pairs(items=15, annotators=6, votes=800, seed=5).judgments
+    one, per_task = CrowdBT().fit(study), CrowdBT(quality_per="task").fit(study)
+    assert one.score == pytest.approx(per_task.score, abs=1e-7)
+
+
+@pytest.mark.parametrize("strength", [1.05, 2.0, 10.0])
+def test_the_quality_prior_shrinks_an_annotator_of_one_vote(build, strength):
+    rows = [
+        ("t", who, left, right, min(left, right))
+        for who in ("ann", "bob")
+        for left, right in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
+    study = build.judgments(pairs=[*rows * 10, ("t", "new", "a", "b", "a"), ("t", "odd", "a", "b", "b")])
+    quality = CrowdBT(prior=0.1, quality_prior=(strength, strength)).fit(study).annotators["quality"].to_list()
+    # Even a vote that is surely right gives no more than the mode of Beta(strength + 1, strength).
+    most = strength / (2 * strength - 1)
+    assert 0.5 < quality[2] <= most + 1e-9
+    assert 1 - most - 1e-9 <= quality[3] < 0.5
+    assert quality[2] == pytest.approx(most, abs=0.05)
+    assert quality[0] > quality[2] or strength < 2
+
+
+def test_a_flat_prior_lets_quality_reach_its_ends(build):
+    study = simulate.pairs(items=20, annotators=6, votes=3000, malicious=0.3, quality=(1e9, 1), seed=2)
+    consensus = CrowdBT(quality_prior=(1.0, 1.0)).fit(study.judgments)
+    assert consensus.fit.converged
+    assert consensus.annotators["quality"].to_numpy() == pytest.approx(study.quality, abs=0.03)
+
+
+def test_perfect_annotators_make_it_bradley_terry():
+    study = simulate.pairs(items=12, annotators=5, votes=300, ties=0.2, seed=3).judgments
+    certain = CrowdBT(prior=1.0, quality_prior=(1e9, 1.0)).fit(as_one_annotator(study))
+    assert certain.score == pytest.approx(BradleyTerry(prior=1.0).fit(study).score, abs=1e-5)
+
+
+def as_one_annotator(study):
+    """Everybody's votes as one annotator's: thresholds of ties are then the same too."""
+    return replace(study, pairs=replace(study.pairs, annotator=np.zeros_like(study.pairs.annotator)))
+
+
+def test_the_end_is_a_minimum_of_the_posterior():
+    study = simulate.pairs(items=10, annotators=6, votes=500, spammers=0.2, seed=7).judgments
+    consensus = CrowdBT(prior=0.7, quality_prior=(2.0, 1.5)).fit(study)
+    table = votes(study.pairs, study.vocabulary)
+    objective = VoteModel(table, table.annotator, 10, 6, "logistic", ("quality",), Priors(0.7, (2.0, 1.5)))
+    eta = consensus.annotators["quality"].to_numpy()
+    value, slope = objective.evaluate(objective.layout.pack(score=consensus.score, quality=np.log(eta / (1 - eta))))
+    assert value == pytest.approx(-consensus.fit.objective)
+    assert np.abs(slope).max() < 1e-6
+    assert np.linalg.eigvalsh(objective.hessian()).min() > 0
+
+
+def test_who_ties_often_has_a_larger_threshold(build):
+    often = np.arange(20) < 10
+    # The same items seen by two crowds: one ties half of the equal pairs, the other hardly any.
+    one, other = (simulate.pairs(items=40, annotators=20, votes=8000, ties=ties, seed=3) for ties in (0.5, 0.05))
+    mine = often[one.judgments.pairs.annotator]
+    assert np.array_equal(one.judgments.pairs.left, other.judgments.pairs.left)
+    study = build.with_pairs(one.judgments, outcome=np.where(mine, one.judgments.pairs.outcome, other.judgments.pairs.outcome))
+    consensus = CrowdBT().fit(study)
+    (threshold,) = columns(consensus, "tie_threshold")
+    assert consensus.fit.converged
+    assert threshold[often].min() > threshold[~often].max()
+    assert np.median(threshold[often]) == pytest.approx(2.0, rel=0.2)  # half of equal pairs: τ / (τ + 2)
+    assert np.median(threshold[~often]) == pytest.approx(2 / 19, rel=0.5)
+    assert build.pair_accuracy(consensus.score, one.gold.value) > 0.9
+
+
+def test_ties_of_spammers_do_not_pull_the_ranking_together(build):
+    study = simulate.pairs(items=40, annotators=40, votes=8000, spammers=0.4, ties=0.4, seed=5)
+    crowd, plain = (method().fit(study.judgments) for method in (CrowdBT, BradleyTerry))
+    assert build.pair_accuracy(crowd.score, study.gold.value) > build.pair_accuracy(plain.score, study.gold.value)
+    (quality,) = columns(crowd, "quality")
+    assert spearmanr(quality, study.quality).statistic >= 0.8
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+@pytest.mark.parametrize("ties", [0.0, 0.3])
+def test_order_bias_is_recovered(bias, ties):
+    inside, means = [], []
+    for seed in range(5):
+        study = simulate.pairs(items=50, annotators=40, votes=16_000, order_bias=bias, ties=ties, seed=seed)
+        found, low, high = columns(CrowdBT(order_bias=True).fit(study.judgments), "left_bias", "left_bias_low", "left_bias_high")
+        inside += ((low <= bias) & (bias <= high)).tolist()
+        means.append(found.mean())
+        assert (low < found).all()
+        assert (found < high).all()
+    # Shrunk to 0, a bias of 1 is inside a little less often than 95 %: .94 over twenty seeds.
+    assert 0.89 <= np.mean(inside) <= 0.99
+    assert np.mean(means) == pytest.approx(bias, abs=0.15)
+
+
+def test_annotators_who_always_say_left(build):
+    study = simulate.pairs(items=30, annotators=20, votes=6000, seed=2)
+    always = study.judgments.pairs.annotator < 6
+    judgments = build.with_pairs(study.judgments, outcome=np.where(always, np.int8(LEFT), study.judgments.pairs.outcome))
+    consensus = CrowdBT(order_bias=True).fit(judgments)
+    bias, verdict = columns(consensus, "left_bias", "verdict")
+    assert consensus.fit.converged
+    assert bias[:6].min() > 2
+    assert np.abs(bias[6:]).max() < 1
+    assert verdict[:6].tolist() == ["one-sided"] * 6
+    assert "one-sided" not in verdict[6:]
+    assert build.pair_accuracy(consensus.score, study.gold.value) > 0.93
+
+
+def test_sides_do_not_matter_unless_asked_for(build):
+    study = simulate.pairs(items=15, annotators=6, votes=800, order_bias=1.0, ties=0.2, seed=5).judgments
+    turned = build.with_pairs(study, left=study.pairs.right, right=study.pairs.left, outcome=-study.pairs.outcome)
+    assert CrowdBT().fit(study).score.tobytes() == CrowdBT().fit(turned).score.tobytes()
+    one, other = (CrowdBT(order_bias=True).fit(votes) for votes in (study, turned))
+    assert one.score == pytest.approx(other.score, abs=1e-6)
+    assert one.annotators["left_bias"].to_numpy() == pytest.approx(-other.annotators["left_bias"].to_numpy(), abs=1e-6)
+
+
+def test_intervals_of_quality_lie_around_it_and_narrow_with_more_votes():
+    widths = []
+    for n in (1000, 16_000):
+        consensus = CrowdBT().fit(simulate.pairs(items=30, annotators=20, votes=n, quality=(4, 1), seed=2).judgments)
+        quality, low, high = columns(consensus, "quality", "quality_low", "quality_high")
+        assert (low > 0).all()
+        assert (low < quality).all()
+        assert (quality < high).all()
+        assert (high < 1).all()
+        widths.append(np.median(high - low))
+    assert 0.15 < widths[1] / widths[0] < 0.4  # sixteen times the votes, about a quarter of the error
+
+
+def test_a_quality_nobody_voted_on_may_be_anything(build):
+    study = build.judgments(
+        pairs=[("t", who, "a", "b", "a") for who in ("ann", "bob")], grades=[("t", "cid", "a", 1)], entries=[("t", "b")]
+    )
+    quality, low, high = columns(CrowdBT().fit(study), "quality", "quality_low", "quality_high")
+    assert quality[2] == pytest.approx(0.5, abs=1e-6)
+    assert (low[2], high[2]) == pytest.approx((0.025, 0.975), abs=0.005)
+
+
+def test_a_weight_of_2_is_the_vote_twice(build):
+    study = simulate.pairs(items=10, annotators=5, votes=400, ties=0.2, seed=3).judgments
+    weight = np.random.default_rng(0).integers(1, 4, 400)
+    weighted = CrowdBT().fit(build.with_pairs(study, weight=weight.astype(float)))
+    repeated = CrowdBT().fit(build.rows_of(study, np.repeat(np.arange(400), weight)))
+    assert weighted.score == pytest.approx(repeated.score, abs=1e-6)
+    for name in ("quality", "quality_low", "quality_high", "tie_threshold"):
+        assert weighted.annotators[name].to_numpy() == pytest.approx(repeated.annotators[name].to_numpy(), abs=1e-6)
+
+
+def test_with_a_fixed_prior_the_quality_prior_is_the_papers():
+    study = simulate.pairs(items=10, annotators=5, votes=400, seed=3).judgments
+    fixed = CrowdBT(prior=1.0).fit(study)
+    assert fixed.score.tobytes() == CrowdBT(prior=1.0, quality_prior=(1.05, 1.05)).fit(study).score.tobytes()
+    assert CrowdBT().fit(study).score.tobytes() == CrowdBT(quality_prior=(2.0, 2.0)).fit(study).score.tobytes()
+
+
+def test_parts_never_compared_and_empty_studies_are_reported(build):
+    consensus = CrowdBT().fit(build.judgments(pairs=[("t", "k", "a", "b", "a"), ("t", "k", "c", "d", "c")]))
+    assert consensus.disconnected == {"t": 2}
+    assert CrowdBT().fit(build.judgments(entries=[("t", "a"), ("t", "b")])).score.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"prior": -0.1}, "prior is -0.1"),
+        ({"quality_prior": (0.5, 1.0)}, "quality_prior"),
+        ({"quality_per": "item"}, "one of study, task"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(SettingError, match=message):
+        CrowdBT(**settings)

@@ -1,0 +1,164 @@
+from itertools import permutations
+
+import choix
+import numpy as np
+import pytest
+from scipy.optimize import check_grad, minimize
+
+import crowdrank as cr
+from crowdrank.convert import as_lists
+from crowdrank.methods.rankings.plackett_luce import ListModel, PlackettLuce
+
+TIED = [
+    ("t", "ann", [["a"], ["b", "c"], ["d"]], False),
+    ("t", "bob", [["b"], ["a"]], True),
+    ("t", "cy", [["d", "a", "e"]], False),
+    ("t", "dee", [["c", "e"]], True),
+    ("t", "eve", [["e"], ["a", "b", "c", "d"]], False),
+    ("t", "fay", [["a"]], False),
+    ("u", "ann", [["a"], ["b"], ["c"]], False),
+    ("u", "bob", [["c"]], True),
+]
+
+
+def drawn(rng, n_lists, length, n_items, spread=1.0):
+    """Lists from the model, and the true scores."""
+    score = rng.normal(0, spread, n_items)
+    items = rng.permuted(np.tile(np.arange(n_items), (n_lists, 1)), axis=1)[:, :length]
+    order = np.argsort(-(score[items] + rng.gumbel(size=items.shape)), axis=1)
+    return np.take_along_axis(items, order, axis=1), score
+
+
+def study(lists):
+    length = lists.shape[1]
+    rank = np.tile(np.arange(1, length + 1), len(lists))
+    names = [f"{item:04}" for item in lists.ravel()]
+    return cr.judgments({"list": np.repeat(np.arange(len(lists)), length), "item": names, "rank": rank})
+
+
+def model_of(judgments, prior=0.7, weight=None):
+    lists = as_lists(judgments)
+    weight = np.linspace(0.5, 2, len(lists.list_task)) if weight is None else weight
+    return ListModel(lists, weight, judgments.vocabulary, prior)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 1.0])
+def test_agrees_with_choix(alpha):
+    lists, _ = drawn(np.random.default_rng(0), 300, 5, 15)
+    ours = PlackettLuce(prior=alpha).fit(study(lists))
+    theirs = choix.mm_rankings(15, lists.tolist(), alpha=alpha, tol=1e-12, max_iter=100_000)
+    assert ours.fit.converged
+    np.testing.assert_allclose(ours.score - ours.score.mean(), theirs, atol=1e-6)
+
+
+def test_agrees_with_choix_on_pairs_and_lists_of_unequal_length():
+    rng = np.random.default_rng(1)
+    lists = [rng.permutation(8)[: rng.integers(1, 9)].tolist() for _ in range(200)]
+    rows = [("t", f"k{n}", [[f"{item}"] for item in each], False) for n, each in enumerate(lists)]
+    words = cr.judgments(
+        {
+            "annotator": [who for _, who, places, _ in rows for _ in places],
+            "item": [item for *_, places, _ in rows for (item,) in places],
+            "rank": [rank for *_, places, _ in rows for rank, _ in enumerate(places)],
+        }
+    )
+    theirs = choix.mm_rankings(8, lists, tol=1e-12)
+    np.testing.assert_allclose(PlackettLuce(prior=0).fit(words).score, theirs, atol=1e-6)
+
+
+def test_derivatives(build):
+    """With ties, top-k lists, weights and two tasks."""
+    model = model_of(build.judgments(lists=TIED))
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        x = rng.normal(size=model.words.n_entries)
+        assert check_grad(lambda x: model.evaluate(x)[0], lambda x: model.evaluate(x)[1], x) < 1e-5
+        step, v = 1e-5, rng.normal(size=len(x))
+        slope = (model.evaluate(x + step * v)[1] - model.evaluate(x - step * v)[1]) / (2 * step)
+        model.evaluate(x)
+        np.testing.assert_allclose(model.curvature(v), slope, atol=1e-8)
+
+
+def test_the_whole_hessian_is_what_products_say(build):
+    model = model_of(build.judgments(lists=TIED))
+    n, task = model.words.n_entries, model.words.entry_task
+    model.evaluate(np.random.default_rng(3).normal(size=n))
+    columns = np.stack([model.curvature(row) for row in np.eye(n)])
+    np.testing.assert_allclose(np.diag(columns), model.diagonal(), atol=1e-12)
+    one, other = model.cells()
+    apart = one != other
+    np.testing.assert_allclose(-model.joint_bends()[apart], columns[one, other][apart], atol=1e-12)
+    assert np.abs(columns[task[:, None] != task]).max() < 1e-12
+
+
+def test_rounding_does_not_hide_unlisted_items_of_little_worth(build):
+    """The listed items have all but 1e-13 of the worth of the task: a difference would be rounding."""
+    lists = [("t", "k", [["a"], ["b"]], True)]
+    model = model_of(build.judgments(lists=lists, entries=[("t", "c"), ("t", "d")]), prior=0, weight=np.ones(1))
+    x = np.array([30.0, 1.0, 0.0, -1.0])
+    a, b, c, d = np.exp(x)
+    value = -np.log(a / (a + b + c + d) * b / (b + c + d))
+    assert model.evaluate(x)[0] == pytest.approx(value, rel=1e-12)
+
+
+def chance_of_order(order, score):
+    worth = np.exp([score[item] for item in order])
+    return np.prod([worth[i] / worth[i:].sum() for i in range(len(worth))])
+
+
+def test_top_k_is_the_sum_over_all_ways_to_go_on(build):
+    model = model_of(build.judgments(lists=[("t", "k", [["b"], ["d"]], True)], entries=[("t", i) for i in "ace"]), 0, np.ones(1))
+    score = dict(zip("abcde", np.random.default_rng(4).normal(size=5), strict=True))
+    whole = sum(chance_of_order(("b", "d", *rest), score) for rest in permutations("ace"))
+    assert np.exp(-model.evaluate(np.array(list(score.values())))[0]) == pytest.approx(whole)
+
+
+def test_two_tied_items_are_half_a_vote_for_each(build):
+    tied = PlackettLuce().fit(build.judgments(lists=[("t", "k", [["a", "b"]], False), ("t", "l", [["a"], ["b"]], False)]))
+
+    def loss(x):
+        a, b = x
+        both, votes = np.logaddexp(a, b), 1.5 * a + 0.5 * b
+        return 2 * both - votes + (np.exp(x) - x).sum()
+
+    np.testing.assert_allclose(tied.score, minimize(loss, np.zeros(2), tol=1e-12).x, atol=1e-5)
+
+
+def test_ties_draw_scores_together(build):
+    apart = [("t", "k", [["a"], ["b"], ["c"]], False)]
+    tied = [("t", "l", [["a", "b", "c"]], False)]
+    alone, both = (PlackettLuce().fit(build.judgments(lists=lists)).score for lists in (apart, apart + tied * 3))
+    assert 0 < np.ptp(both) < np.ptp(alone)
+
+
+def test_a_weight_is_as_many_lists(build):
+    lists = [("t", "ann", [["a"], ["b"], ["c"]], False), ("t", "bob", [["c"], ["a", "b"]], True)]
+    weighted = PlackettLuce(weights={"bob": 3}).fit(build.judgments(lists=lists))
+    repeated = PlackettLuce().fit(build.judgments(lists=[lists[0], *[lists[1]] * 3]))
+    np.testing.assert_allclose(weighted.score, repeated.score, atol=1e-9)
+
+
+def test_what_no_list_tells_apart_has_no_score(build):
+    found = PlackettLuce().fit(build.judgments(lists=[("t", "k", [["a"], ["b"]], False), ("t", "l", [["c"]], False)]))
+    assert np.isnan(found.score).tolist() == [False, False, True]
+    assert found.ranking["rank_high"].to_list() == [2, 2, None]
+
+
+def test_an_item_that_is_always_first_stays_finite(build):
+    lists = [("t", f"k{n}", [["a"], ["b"], ["c"]], False) for n in range(50)]
+    found = PlackettLuce().fit(build.judgments(lists=lists))
+    assert found.fit.converged
+    assert np.abs(found.score).max() < 10
+
+
+@pytest.mark.parametrize("n_items", [30, 3200])
+def test_intervals_cover_the_truth(n_items):
+    """Of 95 % intervals, about 95 % hold the score of the model that drew the lists; also where they are estimated by probing."""
+    rng = np.random.default_rng(5)
+    held = []
+    for _ in range(20 if n_items < 100 else 1):
+        lists, truth = drawn(rng, 20 * n_items, 5, n_items) if n_items < 100 else drawn(rng, 12000, 5, n_items)
+        found = PlackettLuce(prior=0.01).fit(study(lists))
+        centre = truth - truth.mean() + found.score.mean()
+        held.append((found.low <= centre) & (centre <= found.high))
+    assert 0.92 < np.mean(held) < 0.98
