@@ -1,7 +1,8 @@
-"""How many votes of each annotator does it take to tell the good from the bad? `python benchmarks/choosing.py` puts its table into docs/choosing.md.
+"""How many votes of each annotator does it take to tell the good from the bad? `python benchmarks/choosing.py` puts its
+table into docs/choosing.md.
 
-A simulated crowd of 30 % spammers and 20 % malicious annotators gives 2,000 votes on 50 items; the more each of them votes, the fewer
-they are. The share of pairs in the right order, mean of 20 crowds.
+A simulated crowd of 30 % spammers and 20 % malicious annotators gives 2,000 votes on 50 items; the more each of them
+votes, the fewer they are. The share of pairs in the right order, mean of 20 crowds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What asking costs, and what it saves: `python benchmarks/collect.py` writes docs/benchmarks-collect.md.
 
-Times are processor time, the least of several runs, and are relative to the formulas of the paper as one would first write them: in plain Python (as
-gavel, a judging system for contests, has them), or in NumPy for all pairs at once. Both give the same numbers. Savings are judgments needed, as the mean over seeds,
-to reach the accuracy that questions drawn by lot reach with the whole budget; real data are found through CROWDRANK_DATA.
+Times are processor time, the least of several runs, and are relative to the formulas of the paper as one would first
+write them: in plain Python (as gavel, a judging system for contests, has them), or in NumPy for all pairs at once. Both
+give the same numbers. Savings are judgments needed, as the mean over seeds, to reach the accuracy that questions drawn
+by lot reach with the whole budget; real data are found through CROWDRANK_DATA.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ def least(job: Callable[[], Any], runs: int) -> float:
     return min(times)
 
 
-def plain_update(alpha: float, beta: float, mean_w: float, var_w: float, mean_l: float, var_l: float) -> tuple[float, ...]:
+def plain_update(
+    alpha: float, beta: float, mean_w: float, var_w: float, mean_l: float, var_l: float
+) -> tuple[float, ...]:
     """One judgment, equations 12 to 19."""
     e_w, e_l, size = math.exp(mean_w), math.exp(mean_l), alpha + beta
     p = e_w / (e_w + e_l)
     pull = alpha * e_w / (alpha * e_w + beta * e_l) - p
-    bend = alpha * e_w * beta * e_l / (alpha * e_w + beta * e_l) ** 2 - p * (1 - p)
+    curvature = alpha * e_w * beta * e_l / (alpha * e_w + beta * e_l) ** 2 - p * (1 - p)
     c1 = 0.5 + (p - 0.5) / (1 + (var_w + var_l) * p * (1 - p))
     c = (c1 * alpha + (1 - c1) * beta) / size
     first = (c1 * (alpha + 1) * alpha + (1 - c1) * alpha * beta) / (c * (size + 1) * size)
@@ -54,9 +57,9 @@ def plain_update(alpha: float, beta: float, mean_w: float, var_w: float, mean_l:
         new * first,
         new * (1 - first),
         mean_w + var_w * pull,
-        var_w * max(1 + var_w * bend, 1e-4),
+        var_w * max(1 + var_w * curvature, 1e-4),
         mean_l - var_l * pull,
-        var_l * max(1 + var_l * bend, 1e-4),
+        var_l * max(1 + var_l * curvature, 1e-4),
     )
 
 
@@ -80,7 +83,7 @@ def numpy_gains(state: cr.State, k: int, gamma: float) -> np.ndarray:
     for gap in (state.mean[i] - state.mean[j], state.mean[j] - state.mean[i]):
         p = 1 / (1 + np.exp(-gap))
         told = alpha * p / (alpha * p + beta * (1 - p))
-        pull, bend = told - p, told * (1 - told) - p * (1 - p)
+        pull, curvature = told - p, told * (1 - told) - p * (1 - p)
         c1 = 0.5 + (p - 0.5) / (1 + (v + w) * p * (1 - p))
         share = c1 * alpha / (c1 * alpha + (1 - c1) * beta)
         keep = alpha * beta + share * beta + (1 - share) * alpha
@@ -88,7 +91,7 @@ def numpy_gains(state: cr.State, k: int, gamma: float) -> np.ndarray:
         a, b = (alpha + share) * keep, (beta + 1 - share) * keep
         quality = betaln(alpha, beta) - betaln(a, b) + (a - alpha) * digamma(a) + (b - beta) * digamma(b)
         quality += (size - a - b) * digamma(a + b)
-        x, y = np.maximum(1 + v * bend, 1e-4), np.maximum(1 + w * bend, 1e-4)
+        x, y = np.maximum(1 + v * curvature, 1e-4), np.maximum(1 + w * curvature, 1e-4)
         scores = (x + y - 2 - np.log(x * y) + (v + w) * pull**2) / 2
         total += (c1 * alpha + (1 - c1) * beta) / size * (scores + gamma * quality)
     return total
@@ -116,7 +119,10 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
     limits = Limits.none(few.vocabulary).without_judged(few.pairs)
     alone = least(lambda: Pool(state, limits, 1.0, np.array([3])).best(), 50)
     reference = least(lambda: numpy_gains(state, 3, 1.0), 3)
-    assert abs(Pool(state, Limits.none(few.vocabulary), 1.0, np.array([3])).best()[3] - numpy_gains(state, 3, 1.0).max()) < 1e-6
+    assert (
+        abs(Pool(state, Limits.none(few.vocabulary), 1.0, np.array([3])).best()[3] - numpy_gains(state, 3, 1.0).max())
+        < 1e-6
+    )
     title = f"next question for one annotator, {ITEMS * (ITEMS - 1) // 2:,} pairs"
     yield title, f"{alone * 1e3:.2f} ms", f"{reference * 1e3:.0f} ms in NumPy", f"{reference / alone:.0f}"
 
@@ -133,7 +139,12 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
         times.append(time.process_time() - began)
     title = f"best of the whole pool, {ITEMS * (ITEMS - 1) // 2 * ANNOTATORS:,} triplets, a round"
     told = f"{np.median(times[5:]) * 1e3:.0f} ms (median; least {min(times) * 1e3:.0f})"
-    yield title, told, f"{reference * ANNOTATORS:.0f} s in NumPy", f"{reference * ANNOTATORS / np.median(times[5:]):,.0f}"
+    yield (
+        title,
+        told,
+        f"{reference * ANNOTATORS:.0f} s in NumPy",
+        f"{reference * ANNOTATORS / np.median(times[5:]):,.0f}",
+    )
     yield "the same, to begin with", f"{begun:.1f} s", "", ""
 
 
@@ -168,7 +179,11 @@ def savings(seeds: int) -> Iterator[str]:
 def main() -> None:
     """Print the tables; write the page."""
     about = " ".join((__doc__ or "").split("\n\n")[1].split())
-    text = ["# Asking questions: speed and savings\n", f"Generated by `python benchmarks/collect.py`. {about}\n", "## Speed\n"]
+    text = [
+        "# Asking questions: speed and savings\n",
+        f"Generated by `python benchmarks/collect.py`. {about}\n",
+        "## Speed\n",
+    ]
     text += ["| job | crowdrank | reference | × |", "|---|---|---|---|"]
     for row in speed():
         text.append(f"| {' | '.join(row)} |")

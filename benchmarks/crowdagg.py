@@ -1,8 +1,9 @@
-"""CrowdAgg's expected discounts by generating functions, and by the paper's Algorithms 1 and 2: `python benchmarks/crowdagg.py`.
+"""CrowdAgg's expected discounts by generating functions, and by the paper's Algorithms 1 and 2: `python
+benchmarks/crowdagg.py`.
 
-The first table is of one pass over the ballots of 20 annotators who judged ten items each; the algorithms run on one of the annotators, and
-are multiplied up. The second is of whole fits. Seconds are the processor's, the least of several runs on one thread. `benchmarks/listwise.py`
-puts both on its page.
+The first table is of one pass over the ballots of 20 annotators who judged ten items each; the algorithms run on one of
+the annotators, and are multiplied up. The second is of whole fits. Seconds are the processor's, the least of several
+runs on one thread. `benchmarks/listwise.py` puts both on its page.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ def graded(tasks: int, items: int, annotators: int, judged: int, grades: int = 3
     item = np.argsort(rng.random((tasks * annotators, items)), axis=1)[:, :judged]
     seen = truth[task[:, None], item] + rng.normal(0, 1, item.shape)
     grade = np.digitize(seen, np.linspace(-1, 1, grades - 1)) if grades < judged else seen
-    columns = {"task": task.repeat(judged), "annotator": annotator.repeat(judged), "item": item.ravel(), "grade": grade.ravel()}
+    columns = {
+        "task": task.repeat(judged),
+        "annotator": annotator.repeat(judged),
+        "item": item.ravel(),
+        "grade": grade.ravel(),
+    }
     return cr.judgments(pl.DataFrame(columns))
 
 
@@ -69,7 +75,10 @@ def one_pass(n: int) -> str:
 def whole_fit(name: str, judgments: cr.Judgments) -> str:
     """A row of the second table."""
     found = CrowdAgg().fit(judgments)
-    took, equal = seconds(lambda: CrowdAgg().fit(judgments), 3), seconds(lambda: CrowdAgg(quality="equal").fit(judgments), 3)
+    took, equal = (
+        seconds(lambda: CrowdAgg().fit(judgments), 3),
+        seconds(lambda: CrowdAgg(quality="equal").fit(judgments), 3),
+    )
     return f"| {name} | {len(judgments):,} | {found.fit.steps} | {took:.2f} s | {equal:.2f} s |"
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/evaluation.py
 
-What each side starts from is not timed: nested dicts and the evaluator made of the gold there, Consensus and Gold here. The ranks of
-a Consensus and matching its names with gold's are timed.
+What each side starts from is not timed: nested dicts and the evaluator made of the gold there, Consensus and Gold here.
+The ranks of a Consensus and matching its names with gold's are timed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def main() -> None:
 def as_dicts(words: Vocabulary, values: Any, kind: type) -> dict[str, dict[str, Any]]:
     """What pytrec_eval takes."""
     table: dict[str, dict[str, Any]] = {str(task): {} for task in words.tasks}
-    for task, item, value in zip(words.tasks[words.entry_task], words.items[words.entry_item], values.tolist(), strict=True):
+    for task, item, value in zip(
+        words.tasks[words.entry_task], words.items[words.entry_item], values.tolist(), strict=True
+    ):
         table[task][item] = kind(value)
     return table
 

@@ -1,12 +1,14 @@
 """crowdrank beside crowd-kit on grades: `python benchmarks/graded.py`. Writes docs/benchmarks-graded.md.
 
-Every run is a process of its own on the same simulated grades, five for each item, a fifth of the annotators spammers, a twentieth
-malicious: the tool is imported and warmed up on a small study (compilation does not count), given the grades in the form it likes best, and
-timed on the fit alone, with its own defaults; peak memory is what the fit adds to the process. Items are ranked by the expected grade where a
-tool has chances of grades, else by its grade, and measured by the mean nDCG@10 and Kendall's τ of tasks of 100 items against four grades of
-gold. A tool that took longer than the limit is not tried on larger studies.
+Every run is a process of its own on the same simulated grades, five for each item, a fifth of the annotators spammers,
+a twentieth malicious: the tool is imported and warmed up on a small study (compilation does not count), given the
+grades in the form it likes best, and timed on the fit alone, with its own defaults; peak memory is what the fit adds to
+the process. Items are ranked by the expected grade where a tool has chances of grades, else by its grade, and measured
+by the mean nDCG@10 and Kendall's τ of tasks of 100 items against four grades of gold. A tool that took longer than the
+limit is not tried on larger studies.
 
-`--agreement` compares the chances of dawid-skene without prior with those of crowd-kit's DawidSkene after the same number of steps.
+`--agreement` compares the chances of dawid-skene without prior with those of crowd-kit's DawidSkene after the same
+number of steps.
 """
 
 from __future__ import annotations
@@ -81,7 +83,9 @@ TOOLS: dict[str, Tool] = {
     for tool, settings in OURS.items()
     if tool.partition(",")[0] in cr.METHODS
 }
-TOOLS |= {f"crowd-kit {name}": crowd_kit(name) for name in ("DawidSkene", "MajorityVote", "OneCoinDawidSkene", "MMSR", "GLAD")}
+TOOLS |= {
+    f"crowd-kit {name}": crowd_kit(name) for name in ("DawidSkene", "MajorityVote", "OneCoinDawidSkene", "MMSR", "GLAD")
+}
 
 
 def run_one(tool: str, size: str) -> None:
@@ -132,7 +136,9 @@ def main() -> None:
     if given.agreement:
         agreement(given.agreement)
         return
-    cases = [Case(f"{size} grades, {SIZES[size]:,} tasks, {5 * SIZES[size]:,} annotators", (size,)) for size in given.sizes]
+    cases = [
+        Case(f"{size} grades, {SIZES[size]:,} tasks, {5 * SIZES[size]:,} annotators", (size,)) for size in given.sizes
+    ]
     columns = {"ndcg@10": ".3f", "tau": ".3f"}
     side_by_side(__file__, "Grades, beside other tools", __doc__ or "", TOOLS, cases, columns, given.limit)
 

@@ -1,10 +1,12 @@
-"""Do 95 % intervals hold the truth 95 times in a hundred? `python benchmarks/intervals.py` asks; it writes docs/coverage.md.
+"""Do 95 % intervals hold the truth 95 times in a hundred? `python benchmarks/intervals.py` asks; it writes
+docs/coverage.md.
 
-Votes are simulated from the model of each method: scores normal with a standard deviation of 2, each annotator's quality from a Beta
-distribution, ties where it says so (4 of 10 votes between equal items). Every method has its default settings. A figure is the share of
-all scores, ranks or qualities, over all seeds, that lie inside their intervals. Only distances between scores mean something: a
-score and its interval are taken relative to the mean of the scores, the truth relative to its own. Crowds of which a mirror image
-is as likely (as many wrong as right) start from gold, which says which one is meant.
+Votes are simulated from the model of each method: scores normal with a standard deviation of 2, each annotator's
+quality from a Beta distribution, ties where it says so (4 of 10 votes between equal items). Every method has its
+default settings. A figure is the share of all scores, ranks or qualities, over all seeds, that lie inside their
+intervals. Only distances between scores mean something: a score and its interval are taken relative to the mean of the
+scores, the truth relative to its own. Crowds of which a mirror image is as likely (as many wrong as right) start from
+gold, which says which one is meant.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ TIES = (0.0, 0.4)
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 
 
-def simulated(method: str, size: tuple[int, int, int], quality: tuple[float, float], ties: float, seed: int) -> cr.simulate.Study:
+def simulated(
+    method: str, size: tuple[int, int, int], quality: tuple[float, float], ties: float, seed: int
+) -> cr.simulate.Study:
     """Votes from the model of the method: the simulator's own, or Thurstone's with Glenn and David's ties."""
     items, annotators, votes = size
     study = cr.simulate.pairs(items, annotators, votes, quality=quality, ties=ties, seed=seed)
@@ -56,7 +60,9 @@ def inside(study: cr.simulate.Study, consensus: cr.Consensus) -> dict[str, float
     found = [(consensus.low, away, consensus.high), (consensus.rank_low, rank, consensus.rank_high)]
     if "quality_low" in columns:
         found.append((columns["quality_low"], study.quality, columns["quality_high"]))
-    return {name: np.mean((low <= true) & (true <= high)) for name, (low, true, high) in zip(OF_TRUTH, found, strict=False)}
+    return {
+        name: np.mean((low <= true) & (true <= high)) for name, (low, true, high) in zip(OF_TRUTH, found, strict=False)
+    }
 
 
 def covered(

@@ -1,8 +1,9 @@
 """What learning to rank from crowds costs: `python benchmarks/learn.py`. Writes docs/benchmarks-learn.md.
 
-A step of ltrma-mle is one E-step and one M-step. Simulated crowds (θ between −0.5 and 0.1) rank items with 10 features; one thing grows at a time.
-Times are the processor's, so that other work on the machine does not count; the least of three. Beside them, on the same features and the
-true orders, listmle and LightGBM's own lambdarank of 100 trees with its default settings.
+A step of ltrma-mle is one E-step and one M-step. Simulated crowds (θ between −0.5 and 0.1) rank items with 10 features;
+one thing grows at a time. Times are the processor's, so that other work on the machine does not count; the least of
+three. Beside them, on the same features and the true orders, listmle and LightGBM's own lambdarank of 100 trees with
+its default settings.
 """
 
 from __future__ import annotations
@@ -85,10 +86,11 @@ def page() -> str:
                 f"| {size[what]} | {1000 * step:.0f} | {1000 * plain:.0f} | {1000 * lambdarank(features, crowd.gold):.0f} |"
             )
             print(what, rows[-1], flush=True)
-        title = (
-            f"## By {what}\n\n{', '.join(f'{count} {name}' for name, count in USUAL.items() if name != what)}; milliseconds.\n"
-        )
-        head = [f"| {what} | a step of ltrma-mle | listmle on the truth | lambdarank on the truth |", "|---|---|---|---|"]
+        title = f"## By {what}\n\n{', '.join(f'{count} {name}' for name, count in USUAL.items() if name != what)}; milliseconds.\n"
+        head = [
+            f"| {what} | a step of ltrma-mle | listmle on the truth | lambdarank on the truth |",
+            "|---|---|---|---|",
+        ]
         parts.append("\n".join([title, *head, *rows, ""]))
     return "\n".join([*parts, samples_table(), top_table()])
 
@@ -96,7 +98,8 @@ def page() -> str:
 def samples_table() -> str:
     """The E-step alone, by its sweeps."""
     rows = [
-        f"| {annotators} | " + " | ".join(f"{1000 * cell:.1f}" for cell in e_steps(annotators)) + " |" for annotators in (10, 40)
+        f"| {annotators} | " + " | ".join(f"{1000 * cell:.1f}" for cell in e_steps(annotators)) + " |"
+        for annotators in (10, 40)
     ]
     head = ["| annotators | none: setting up | 200 sweeps | 400 sweeps | 800 sweeps |", "|---|---|---|---|---|"]
     return "\n".join(["## The E-step alone\n\n100 tasks, 20 items; milliseconds, one thread.\n", *head, *rows, ""])
@@ -108,7 +111,9 @@ def e_steps(annotators: int) -> list[float]:
     words = crowd.judgments.vocabulary
     lists = crowd_lists(as_lists(crowd.judgments), words, None)
     chain, theta = Orders(lists, words, 0, below=False), np.full(len(lists), -1 / annotators)
-    return [seconds(lambda s=sweeps: chain.sample(np.zeros(words.n_entries), theta, 20, s)) for sweeps in (0, 10, 20, 40)]
+    return [
+        seconds(lambda s=sweeps: chain.sample(np.zeros(words.n_entries), theta, 20, s)) for sweeps in (0, 10, 20, 40)
+    ]
 
 
 def top_table() -> str:
@@ -122,7 +127,9 @@ def top_table() -> str:
         "|---|---|",
         "| " + " | ".join(f"{1000 * cell:.0f}" for cell in cells) + " |",
     ]
-    return "\n".join(["## Only the first places\n\nA step of ltrma-mle, 50 tasks, 8 annotators; milliseconds.\n", *rows, ""])
+    return "\n".join(
+        ["## Only the first places\n\nA step of ltrma-mle, 50 tasks, 8 annotators; milliseconds.\n", *rows, ""]
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """crowdrank beside what people use for rankings: `python benchmarks/listwise.py`. Writes docs/benchmarks-listwise.md.
 
-Every run is a process of its own on the same simulated lists. Each tool is given the lists in the form it likes best, which is not timed.
-Warm is the shortest of the next calls; cold is the import and the first call with no compiled code at hand. Seconds are the processor's, every
-tool on one thread: other work on the machine disturbs them least. Fusion: each run ranks the same 100 documents
-by a noisy relevance; measured by how many of the ten best are among the first ten. Kemeny: tasks of so many items, seven lists each;
-measured by the total distance to the lists. Plackett-Luce: without prior; measured by the root mean square error of the scores.
+Every run is a process of its own on the same simulated lists. Each tool is given the lists in the form it likes best,
+which is not timed. Warm is the shortest of the next calls; cold is the import and the first call with no compiled code
+at hand. Seconds are the processor's, every tool on one thread: other work on the machine disturbs them least. Fusion:
+each run ranks the same 100 documents by a noisy relevance; measured by how many of the ten best are among the first
+ten. Kemeny: tasks of so many items, seven lists each; measured by the total distance to the lists. Plackett-Luce:
+without prior; measured by the root mean square error of the scores.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ SHORT = 20  # seconds; what takes less is called a few times more
 ONE_THREAD = dict.fromkeys(("CROWDRANK_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
 TOP = 10
 Fit = Callable[[], Any]
-Tool = tuple[str, Callable[[Any], Fit], Callable[[Any, Any], float]]  # module to import, lists → fit, (lists, result) → figure
+Tool = tuple[
+    str, Callable[[Any], Fit], Callable[[Any, Any], float]
+]  # module to import, lists → fit, (lists, result) → figure
 
 
 # The lists.
@@ -87,7 +90,12 @@ def ranx(method: str) -> Callable[[np.ndarray], Fit]:
 
         score = np.arange(lists.shape[2], 0, -1, dtype=float).tolist()
         each = [
-            Run({f"q{q}": dict(zip(map(str, documents), score, strict=True)) for q, documents in enumerate(system.tolist())})
+            Run(
+                {
+                    f"q{q}": dict(zip(map(str, documents), score, strict=True))
+                    for q, documents in enumerate(system.tolist())
+                }
+            )
             for system in lists
         ]
         return lambda: fuse(each, norm=None, method=method, params={"k": 60} if method == "rrf" else None)
@@ -105,7 +113,10 @@ def corankco(algorithm: str) -> Callable[[np.ndarray], Fit]:
 
         tasks = [Dataset([Ranking([{int(item)} for item in order]) for order in task]) for task in lists]
         module = importlib.import_module(f"corankco.algorithms.{algorithm}".lower())
-        chosen, scheme = getattr(module, algorithm.rpartition(".")[2])(), ScoringScheme.get_induced_measure_scoring_scheme()
+        chosen, scheme = (
+            getattr(module, algorithm.rpartition(".")[2])(),
+            ScoringScheme.get_induced_measure_scoring_scheme(),
+        )
         return lambda: [chosen.compute_consensus_rankings(task, scheme, True) for task in tasks]
 
     return tool

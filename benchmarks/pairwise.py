@@ -1,8 +1,9 @@
-"""crowdrank beside what people use for pairwise votes: `python benchmarks/pairwise.py`. Writes docs/benchmarks-pairwise.md.
+"""crowdrank beside what people use for pairwise votes: `python benchmarks/pairwise.py`. Writes
+docs/benchmarks-pairwise.md.
 
-Every run is a process of its own on the same simulated votes: the tool is imported and warmed up on a small study (compilation does not
-count), given the votes in the form it likes best, and timed on the fit alone; peak memory is what the fit adds to the process. A tool
-that took longer than the limit is not tried on larger studies.
+Every run is a process of its own on the same simulated votes: the tool is imported and warmed up on a small study
+(compilation does not count), given the votes in the form it likes best, and timed on the fit alone; peak memory is what
+the fit adds to the process. A tool that took longer than the limit is not tried on larger studies.
 """
 
 from __future__ import annotations
@@ -211,7 +212,9 @@ def cases(sizes: Iterable[str], designs: Iterable[str]) -> Iterator[Case]:
         for size in sizes:
             if design == "uniform" or size != "10M":
                 _, items, annotators = SIZES[size]
-                yield Case(f"{size} votes, {items:,} items, {annotators:,} annotators, {design}", (size, design), design)
+                yield Case(
+                    f"{size} votes, {items:,} items, {annotators:,} annotators, {design}", (size, design), design
+                )
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
-"""Ten million votes from a Parquet file: how long `crowdrank.read` takes, and how much memory beside the arrays it makes.
+"""Ten million votes from a Parquet file: how long `crowdrank.read` takes, and how much memory beside the arrays it
+makes.
 
     python benchmarks/reading.py [votes]
 
-The promise is seconds, and a peak of at most five times the arrays (left, right, annotator and outcome: 13 bytes a vote).
-Files are written and read by processes of their own: a process inherits the peak of the one that started it.
+The promise is seconds, and a peak of at most five times the arrays (left, right, annotator and outcome: 13 bytes a
+vote). Files are written and read by processes of their own: a process inherits the peak of the one that started it.
 """
 
 from __future__ import annotations

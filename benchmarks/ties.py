@@ -1,8 +1,9 @@
-"""Are ties worth modelling? `python benchmarks/ties.py` predicts votes that were left out, on real studies with many ties.
+"""Are ties worth modelling? `python benchmarks/ties.py` predicts votes that were left out, on real studies with many
+ties.
 
-Three ways to treat the ties among the votes that are learned from: modelled (as crowdrank does), halved (half a vote for each side), and
-dropped. All three predict who wins the held-out votes that are no ties; the log-likelihood per vote is compared, in five folds, with the
-prior chosen from the votes each time. The first also predicts the ties themselves.
+Three ways to treat the ties among the votes that are learned from: modelled (as crowdrank does), halved (half a vote
+for each side), and dropped. All three predict who wins the held-out votes that are no ties; the log-likelihood per vote
+is compared, in five folds, with the prior chosen from the votes each time. The first also predicts the ties themselves.
 """
 
 from __future__ import annotations
@@ -79,7 +80,13 @@ def main() -> None:
                 gain = values["modelled"] - value
                 p = paired_t(gain) if name != "modelled" else None
                 rows.append(
-                    {"study": study.split("/")[0], "method": method, "ties": name, "log-likelihood": value.mean(), "p": p}
+                    {
+                        "study": study.split("/")[0],
+                        "method": method,
+                        "ties": name,
+                        "log-likelihood": value.mean(),
+                        "p": p,
+                    }
                 )
     with pl.Config(tbl_rows=-1):
         print(pl.DataFrame(rows))

@@ -1,6 +1,7 @@
 """Writes what is derived from the code: `make docs`. A test compares each file with what this would write.
 
-docs/methods.md and docs/cli.md, the table of methods in the README, and the types of the public names (`src/crowdrank/__init__.pyi`).
+docs/methods.md and docs/cli.md, the table of methods in the README, and the types of the public names
+(`src/crowdrank/__init__.pyi`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ def methods_page() -> str:
 
 
 def _besides(name: str) -> str:
-    return "; learns from gold first" if name in SUPERVISED else "; and features, by which it learns to rank" * (name in LEARNERS)
+    return (
+        "; learns from gold first"
+        if name in SUPERVISED
+        else "; and features, by which it learns to rank" * (name in LEARNERS)
+    )
 
 
 def _docstring(method: type) -> str:
@@ -49,7 +54,11 @@ def _settings(method: type) -> str:
     for field in fields(method):  # type: ignore[arg-type]
         cells = (f"`{field.name}`", field.type, f"`{field.default}`", meaning.get(field.name, ""))
         rows.append(f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in cells)} |")
-    return "\n".join(["| setting | type | default | what it is |", "|---|---|---|---|", *rows, ""]) if rows else "No settings.\n"
+    return (
+        "\n".join(["| setting | type | default | what it is |", "|---|---|---|---|", *rows, ""])
+        if rows
+        else "No settings.\n"
+    )
 
 
 def cli_page() -> str:

@@ -1,7 +1,7 @@
 """What the papers' scripts share: where data are, and tables of our figures beside the paper's.
 
-`expected.csv` holds the paper's figures (table, row, column, value), `result.csv` ours, and the README shows both between
-`<!-- table 1 -->` and `<!-- end -->`.
+`expected.csv` holds the paper's figures (table, row, column, value), `result.csv` ours, and the README shows both
+between `<!-- table 1 -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def data(name: str) -> Path:
 def publish(here: Path, tables: Mapping[int, Callable[[], Iterator[Cell]]], description: str | None) -> None:
     """Run the tables named on the command line, write result.csv, and show them in the README."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--table", type=int, choices=tables, action="append", help="which table; all of them by default")
+    parser.add_argument(
+        "--table", type=int, choices=tables, action="append", help="which table; all of them by default"
+    )
     wanted = parser.parse_args().table or list(tables)
     for work in dict.fromkeys(tables[number] for number in wanted):
         numbers = [number for number in tables if tables[number] is work]
@@ -61,7 +63,9 @@ def show(here: Path, number: int) -> None:
     paper = pl.read_csv(
         here / "expected.csv", schema_overrides={"table": pl.Int64, "value": pl.Float64}
     )  # a paper of curves has none
-    ours = pl.read_csv(here / "result.csv", schema_overrides={"deviation": pl.Float64}).filter(pl.col("table") == number)
+    ours = pl.read_csv(here / "result.csv", schema_overrides={"deviation": pl.Float64}).filter(
+        pl.col("table") == number
+    )
     table = side_by_side(ours, paper)
     print(f"Table {number}, ours (paper's)\n\n{table}\n", flush=True)
     readme = (here / "README.md").read_text()
@@ -79,11 +83,15 @@ def summary(cells: list[Cell]) -> pl.DataFrame:
 def side_by_side(ours: pl.DataFrame, paper: pl.DataFrame) -> str:
     """A Markdown table: ours (± from draw to draw), and the paper's in brackets."""
     both = ours.join(paper.rename({"value": "paper"}), on=["table", "row", "column"], how="left")
-    rows, columns = both["row"].unique(maintain_order=True).to_list(), both["column"].unique(maintain_order=True).to_list()
+    rows, columns = (
+        both["row"].unique(maintain_order=True).to_list(),
+        both["column"].unique(maintain_order=True).to_list(),
+    )
     cells = {(cell["row"], cell["column"]): _cell(cell) for cell in both.to_dicts()}
     lines = ["| | " + " | ".join(rows) + " |", "|---" * (len(rows) + 1) + "|"]
     return "\n".join(
-        lines + [f"| {column} | " + " | ".join(cells.get((row, column), "") for row in rows) + " |" for column in columns]
+        lines
+        + [f"| {column} | " + " | ".join(cells.get((row, column), "") for row in rows) + " |" for column in columns]
     )
 
 
@@ -95,6 +103,8 @@ def _cell(cell: dict[str, float]) -> str:
     if cell["paper"] is None:
         return ours
     far = (
-        cell["deviation"] is not None and cell["value"] is not None and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
+        cell["deviation"] is not None
+        and cell["value"] is not None
+        and abs(cell["paper"] - cell["value"]) > 2 * cell["deviation"]
     )
     return f"{ours} ({cell['paper']:.{digits}f}{' !' if far else ''})"

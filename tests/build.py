@@ -16,12 +16,17 @@ def judgments(*, pairs=(), grades=(), lists=(), entries=(), frame="polars") -> J
     lists: (task, annotator, [items of the first place, of the second, …], unlisted below);
     entries: (task, item) that take part though nobody may have judged them.
     """
-    listed = [(task, annotator, place, item) for task, annotator, places, _ in lists for place in places for item in place]
+    listed = [
+        (task, annotator, place, item) for task, annotator, places, _ in lists for place in places for item in place
+    ]
     annotators = sorted({row[1] for rows in (pairs, grades, lists) for row in rows})
     seen = {(t, i) for t, _, left, right, _ in pairs for i in (left, right)}
     seen |= {(t, i) for t, _, i, _ in grades} | {(t, i) for t, _, _, i in listed} | set(entries)
     words = vocabulary(sorted(seen), annotators, frame)
-    entry = {(words.tasks[t], words.items[i]): e for e, (t, i) in enumerate(zip(words.entry_task, words.entry_item, strict=True))}
+    entry = {
+        (words.tasks[t], words.items[i]): e
+        for e, (t, i) in enumerate(zip(words.entry_task, words.entry_item, strict=True))
+    }
     who = {name: code for code, name in enumerate(annotators)}
     return Judgments(
         words,
@@ -114,10 +119,10 @@ def usual_ties(study: Judgments, link="logistic") -> float:
     return float(np.log(2 * tied / (1 - tied) if link == "logistic" else np.sqrt(2) * norm.ppf((1 + tied) / 2)))
 
 
-def log_posterior(study: Judgments, score, prior, link="logistic", **rater) -> float:
+def log_posterior(study: Judgments, score, prior, link="logistic", **profile) -> float:
     """The log-likelihood of a study's pairs and of the virtual item; the raters' parameters one for all, or one per pair."""
     votes = study.pairs
-    left, right, tie = chances(score[votes.left] - score[votes.right], link, **rater)
+    left, right, tie = chances(score[votes.left] - score[votes.right], link, **profile)
     chance = np.select([votes.outcome == LEFT, votes.outcome == RIGHT], [left, right], tie)
     weight = np.ones(len(votes)) if votes.weight is None else votes.weight
     virtual = np.log(chances(np.asarray(score), link)[0]) + np.log(chances(np.asarray(score), link)[1])

@@ -25,7 +25,8 @@ from crowdrank.study import LEFT, RIGHT, JudgmentError, Pairs, Vocabulary, ids
 COLUMNS = "annotator", "winner", "loser", "kind", "weight"
 TASKS, ANNOTATORS, ITEMS = ["t1", "t2"], ["ann", "bob", "cid"], ["a", "b", "c", "d", "e"]
 GRADES = st.lists(
-    st.tuples(st.sampled_from(TASKS), st.sampled_from(ANNOTATORS), st.sampled_from(ITEMS), st.integers(0, 3)), max_size=25
+    st.tuples(st.sampled_from(TASKS), st.sampled_from(ANNOTATORS), st.sampled_from(ITEMS), st.integers(0, 3)),
+    max_size=25,
 )
 SIDES = st.permutations(ITEMS).map(lambda items: items[:2])
 VOTES = st.lists(
@@ -127,7 +128,11 @@ def test_all_kinds_come_together(build):
         grades=[("t", "bob", "x", 1), ("t", "bob", "y", 0)],
         lists=[("t", "cid", [["y"]], True)],
     )
-    assert named(study, as_pairs(study)) == {("t", "ann", "y", "x"): 1, ("t", "bob", "x", "y"): 1, ("t", "cid", "y", "x"): 1}
+    assert named(study, as_pairs(study)) == {
+        ("t", "ann", "y", "x"): 1,
+        ("t", "bob", "x", "y"): 1,
+        ("t", "cid", "y", "x"): 1,
+    }
     lists = as_rankings(study)
     assert lists.list_starts.tolist() == [0, 1, 3]
     assert lists.unlisted_below.tolist() == [True, False]
@@ -199,8 +204,12 @@ def test_votes_do_not_depend_on_the_order_of_rows(build, pairs, weights, sides, 
 
 @given(pairs=VOTES, random=st.randoms(use_true_random=False))
 def test_without_sides_it_does_not_matter_who_stood_where(build, pairs, random):
-    turned = [(t, k, right, left, w) if random.random() < 0.5 else (t, k, left, right, w) for t, k, left, right, w in pairs]
-    one, other = (votes(study.pairs, study.vocabulary) for study in (build.judgments(pairs=pairs), build.judgments(pairs=turned)))
+    turned = [
+        (t, k, right, left, w) if random.random() < 0.5 else (t, k, left, right, w) for t, k, left, right, w in pairs
+    ]
+    one, other = (
+        votes(study.pairs, study.vocabulary) for study in (build.judgments(pairs=pairs), build.judgments(pairs=turned))
+    )
     for column in COLUMNS:
         assert getattr(one, column).tobytes() == getattr(other, column).tobytes()
 
@@ -230,7 +239,10 @@ def test_strengths_of_a_list_are_distances_of_places(build):
     study = build.judgments(lists=[("t", "ann", [["x"], ["y", "z"]], True)], entries=[("t", "w")])
     pairs = as_pairs(study)
     item = study.vocabulary.items[study.vocabulary.entry_item]
-    found = {frozenset((item[a], item[b])): s for a, b, s in zip(pairs.left, pairs.right, pairs.strength.tolist(), strict=True)}
+    found = {
+        frozenset((item[a], item[b])): s
+        for a, b, s in zip(pairs.left, pairs.right, pairs.strength.tolist(), strict=True)
+    }
     listed = {frozenset("xy"): 1.0, frozenset("xz"): 1.0, frozenset("yz"): 0.0}
     assert found == listed | {frozenset((one, "w")): 1.0 for one in "xyz"}  # how far below its end a list does not say
 
@@ -297,7 +309,12 @@ def test_no_grades_have_one_level(build):
 
 
 def test_an_item_graded_several_times_stands_once_in_its_list(build):
-    grades = [("t", "k", "a", 0.1)] * 3 + [("t", "k", "b", 0.1), ("t", "k", "c", 3), ("t", "k", "c", 0), ("t", "l", "a", 1)]
+    grades = [("t", "k", "a", 0.1)] * 3 + [
+        ("t", "k", "b", 0.1),
+        ("t", "k", "c", 3),
+        ("t", "k", "c", 0),
+        ("t", "l", "a", 1),
+    ]
     lists = as_lists(build.judgments(grades=grades))
     assert lists.entry.tolist() == [2, 0, 1, 0]
     assert lists.position.tolist() == [-1.5, -0.1, -0.1, -1.0]

@@ -27,7 +27,9 @@ def user_files(tmp_path, monkeypatch):
     study = cr.simulate.pairs(items=8, annotators=6, votes=300, seed=3)
     cr.write(study.judgments, "votes.csv")
     cr.write(study.gold, "known.csv")
-    grades = pl.DataFrame({"task": "q1", "annotator": ["a", "b"] * 3, "item": list("xxyyzz"), "grade": [0, 1, 1, 1, 2, 2]})
+    grades = pl.DataFrame(
+        {"task": "q1", "annotator": ["a", "b"] * 3, "item": list("xxyyzz"), "grade": [0, 1, 1, 1, 2, 2]}
+    )
     cr.write(grades, "grades.parquet")
     rng = np.random.default_rng(0)
     tasks, items = np.repeat(np.arange(10), 5), np.tile(np.arange(5), 10)
@@ -44,7 +46,8 @@ def user_files(tmp_path, monkeypatch):
     ]
     cr.write(pl.concat(lists), "lists.csv")
     cr.write(
-        pl.DataFrame({"task": tasks, "item": items, "length": rng.normal(size=50), "age": rng.normal(size=50)}), "features.csv"
+        pl.DataFrame({"task": tasks, "item": items, "length": rng.normal(size=50), "age": rng.normal(size=50)}),
+        "features.csv",
     )
     cr.write(pl.DataFrame({"task": tasks, "item": items, "grade": items % 3}), "grades.csv")
     for system, order in (("bm25", "xyz"), ("dense", "zyx"), ("splade", "xzy")):

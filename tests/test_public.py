@@ -23,7 +23,9 @@ EXTRAS = ("pandas", "pyarrow", "lightgbm", "altair", "fastapi", "sqlalchemy", "a
 def loaded_after(code: str, cwd: os.PathLike[str] | str = ".") -> set[str]:
     """The modules a fresh Python has loaded after this code."""
     show = "import sys; sys.stdout.write('\\n' + ' '.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True, cwd=cwd)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True, cwd=cwd
+    )
     return set(done.stdout.splitlines()[-1].split())
 
 
@@ -114,7 +116,12 @@ def test_import_is_light():
 def test_importing_a_method_loads_no_other():
     """`from crowdrank import CrowdBT` needs the vote model, and none of the other families."""
     loaded = {name for name in loaded_after("from crowdrank import CrowdBT") if name.startswith("crowdrank.")}
-    other = ("crowdrank.methods.grades.", "crowdrank.methods.rankings.", "crowdrank.methods.supervised.", "crowdrank.learning.")
+    other = (
+        "crowdrank.methods.grades.",
+        "crowdrank.methods.rankings.",
+        "crowdrank.methods.supervised.",
+        "crowdrank.learning.",
+    )
     assert not [name for name in loaded if name.startswith(other)]
     assert {name for name in loaded if name.count(".") == 3 and name.startswith("crowdrank.methods.pairs.")} <= {
         "crowdrank.methods.pairs.crowd_bt",

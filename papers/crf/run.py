@@ -22,7 +22,11 @@ from crowdrank.methods.supervised.ensemble import EnsembleAggregator
 
 HERE = Path(__file__).parent
 PARTS = ("S1", "S2", "S3", "S4", "S5")
-NAMES = {**{f"ndcg@{k}": f"letor-ndcg@{k}" for k in range(1, 6)}, **{f"p@{k}": f"p@{k}" for k in range(1, 6)}, "map": "map"}
+NAMES = {
+    **{f"ndcg@{k}": f"letor-ndcg@{k}" for k in range(1, 6)},
+    **{f"p@{k}": f"p@{k}" for k in range(1, 6)},
+    "map": "map",
+}
 UNSUPERVISED = ("cps", "svp", "plackett-luce", "condorcet", "rrf")
 SUPERVISED = ("crf", "boosted", "ensemble", "svd", "weighted-borda", "weighted-rrf")
 USELESS = ("r13", "r20", "r24", "r25")  # in the paper
@@ -98,7 +102,11 @@ def table_2(data: Data) -> Iterator[Cell]:
 
 def table_3(data: Data) -> Iterator[Cell]:
     """The CRF with all experts, without those the paper removes, and without those that our own weights ignore."""
-    for row, leave_out in (("crf", _nobody), ("crf without 13 20 24 25", _useless), ("crf without the ignored", _ignored)):
+    for row, leave_out in (
+        ("crf", _nobody),
+        ("crf without 13 20 24 25", _useless),
+        ("crf without the ignored", _ignored),
+    ):
         for fold in data.folds():
             without = leave_out(data, fold)
             trained, _ = trained_on(data, "crf", fold, without)
@@ -141,7 +149,9 @@ def figure_2(data: Data) -> Iterator[Cell]:
     test = data.rankings.filter(pl.col("task").replace_strict(data.part) == fold[2])
     for what, column in (("experts", "annotator"), ("documents", "item")):
         for times in EXPANSIONS:
-            copies = [test.with_columns(pl.col(column) + f"-{copy}" if copy else pl.col(column)) for copy in range(times)]
+            copies = [
+                test.with_columns(pl.col(column) + f"-{copy}" if copy else pl.col(column)) for copy in range(times)
+            ]
             expanded = cr.judgments(pl.concat(copies))
             queries = len(expanded.vocabulary.tasks)
             spent = {name: 1000 * _seconds(trained.scores, expanded) / queries for name, trained in methods.items()}

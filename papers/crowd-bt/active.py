@@ -76,7 +76,9 @@ def figure_2() -> None:
     for seed in range(5):
         study = simulated((2, 1), seed)
         start = cr.State.start(study.judgments.vocabulary, **PAPERS_PRIORS)
-        curves.append(cr.replay(study.judgments, study.gold, policies, budget=2000, seeds=[seed], refit=False, start=start))
+        curves.append(
+            cr.replay(study.judgments, study.gold, policies, budget=2000, seeds=[seed], refit=False, start=start)
+        )
     cr.report.replay_curves(pl.concat(curves)).save(HERE / "figure-2.svg")
 
 
@@ -93,7 +95,14 @@ def figure_3() -> None:
             policies = {str(gamma): InformationGain(gamma=float(gamma)) for gamma in (0, 1, 5, 10, 30)}
             for prior, before in (("prior Beta(10, 1)", start), ("prior from 5 gold pairs", told)):
                 found = cr.replay(
-                    study.judgments, study.gold, policies, budget=1000, every=100, seeds=[seed], refit=False, start=before
+                    study.judgments,
+                    study.gold,
+                    policies,
+                    budget=1000,
+                    every=100,
+                    seeds=[seed],
+                    refit=False,
+                    start=before,
                 )
                 mean = quality[0] / sum(quality)
                 for (gamma,), curve in found.group_by("policy", maintain_order=True):
@@ -102,4 +111,6 @@ def figure_3() -> None:
     area = alt.Y("mean(area):Q", title="mean ACC", scale=alt.Scale(zero=False))
     quality_axis = alt.X("average quality:Q", scale=alt.Scale(zero=False))
     order = alt.Color("γ:O", sort=["0", "1", "5", "10", "30"])
-    chart.encode(x=quality_axis, y=area, color=order, column=alt.Column("prior:N", title=None)).save(HERE / "figure-3.svg")
+    chart.encode(x=quality_axis, y=area, color=order, column=alt.Column("prior:N", title=None)).save(
+        HERE / "figure-3.svg"
+    )

@@ -1,4 +1,5 @@
-"""The tables of the Crowd-BT paper: `python papers/crowd-bt/run.py --table 3`. Tables 1 and 2 are simulated, 3 to 5 on its own data.
+"""The tables of the Crowd-BT paper: `python papers/crowd-bt/run.py --table 3`. Tables 1 and 2 are simulated, 3 to 5 on
+its own data.
 
 Figures 2, 3 (`--table 2`) and 5 (`--table 5`) are written beside this file as SVG.
 """
@@ -52,7 +53,13 @@ def with_gold_pairs(study: cr.simulate.Study, seed: int) -> tuple[cr.Judgments, 
     annotator, pair = (part.ravel() for part in np.meshgrid(words.annotators, np.arange(5), indexing="ij"))
     right = rng.random(len(pair)) < np.repeat(study.quality, 5)
     better, worse = pair.astype(str).astype(object) + "+", pair.astype(str).astype(object) + "-"
-    known = {"task": "gold", "annotator": annotator, "left": better, "right": worse, "winner": np.where(right, better, worse)}
+    known = {
+        "task": "gold",
+        "annotator": annotator,
+        "left": better,
+        "right": worse,
+        "winner": np.where(right, better, worse),
+    }
     names = words.items[words.entry_item]
     own = {
         "task": words.tasks[0],

@@ -38,7 +38,9 @@ def robustness(results: pl.DataFrame, part: str) -> alt.HConcatChart:
     """A measure by the share of annotators added, a panel for each study."""
     cells = results.filter(pl.col("part") == part).with_columns(pl.col("row").replace(SHORT))
     shown = [name for name in COLOUR if name in cells["row"]]
-    panels = (_panel(cells.filter(pl.col("data") == study), study, shown) for study in MEASURE if study in cells["data"])
+    panels = (
+        _panel(cells.filter(pl.col("data") == study), study, shown) for study in MEASURE if study in cells["data"]
+    )
     return alt.hconcat(*panels, title=TITLE[part])
 
 
@@ -82,7 +84,9 @@ def quality(results: pl.DataFrame) -> alt.FacetChart:
 
 def main() -> None:
     """All charts."""
-    results = pl.read_csv(HERE / "result.csv", schema_overrides={"p": pl.Float64, "worse": pl.Boolean, "deviation": pl.Float64})
+    results = pl.read_csv(
+        HERE / "result.csv", schema_overrides={"p": pl.Float64, "worse": pl.Boolean, "deviation": pl.Float64}
+    )
     quality(results).save(HERE / "figure-2.svg")
     for part in TITLE:
         robustness(results, part).save(HERE / f"{part}.svg")

@@ -160,7 +160,12 @@ def robustness(name: str, kind: Any) -> Iterator[Cell]:
         for at, measure in enumerate(data.measures):
             values = [draws[:, at] for draws in by_share]
             for share, each in zip(SHARES, values, strict=True):
-                yield {"row": label, "column": f"{measure} at {share:.0%}", "value": each.mean(), "deviation": each.std()}
+                yield {
+                    "row": label,
+                    "column": f"{measure} at {share:.0%}",
+                    "value": each.mean(),
+                    "deviation": each.std(),
+                }
             means = np.array([each.mean() for each in values])
             yield {"row": label, "column": f"{measure} variation", "value": means.std() / means.mean()}
 
@@ -260,7 +265,10 @@ def publish(part: str, name: str, rows: list[str]) -> None:
     of_table = (pl.col("part") == part) & (pl.col("data") == name)
     found = results().filter(~of_table | pl.col("row").is_in(rows))
     cr.write(found, RESULTS)
-    paper = {tuple(row[key] for key in KEYS): row["value"] for row in pl.read_csv(HERE / "expected.csv").iter_rows(named=True)}
+    paper = {
+        tuple(row[key] for key in KEYS): row["value"]
+        for row in pl.read_csv(HERE / "expected.csv").iter_rows(named=True)
+    }
     text = shown(found.filter(of_table).to_dicts(), paper)
     print(f"{part}, {name}\n\n{text}\n", flush=True)
     marked = rf"(<!-- {part} {name} -->\n).*?(<!-- end -->)"

@@ -39,7 +39,9 @@ def mirex() -> Data:
 
 def trec(every: int = 1) -> Data:
     """Grades over 100 topics; broken links (-2) left out. Gold is known of one document in six: the others are left out of the lists."""
-    grades, gold = (table(f"trec_rf10/{name}.csv.gz", task=pl.String).filter(pl.col("grade") >= 0) for name in ("grades", "gold"))
+    grades, gold = (
+        table(f"trec_rf10/{name}.csv.gz", task=pl.String).filter(pl.col("grade") >= 0) for name in ("grades", "gold")
+    )
     if every > 1:
         kept = grades["task"].unique().sort()[::every].implode()
         grades, gold = grades.filter(pl.col("task").is_in(kept)), gold.filter(pl.col("task").is_in(kept))
@@ -55,7 +57,9 @@ def readability() -> Data:
 
 def preflib() -> Data:
     """Rankings over ten tasks; nobody is known to have voted twice, so votes of different tasks are of different annotators."""
-    lists = table("preflib_truth/rankings.csv.gz").with_columns(annotator=pl.concat_str("task", "annotator", separator=" "))
+    lists = table("preflib_truth/rankings.csv.gz").with_columns(
+        annotator=pl.concat_str("task", "annotator", separator=" ")
+    )
     return Data(cr.judgments(lists), cr.gold(table("preflib_truth/gold.csv.gz").drop("value")), ORDERED)
 
 
@@ -74,7 +78,9 @@ def letor() -> Data:
     gold = table("letor_mq2008_agg/gold.csv.gz", task=pl.String, item=pl.String).select("task", "item", "grade")
     lists, gold = blind(lists, gold)
     return Data(
-        cr.judgments(lists, top_k=True), cr.gold(gold), ("p@3", "p@10", "map", "letor-ndcg@3", "letor-ndcg@5", "letor-ndcg@10")
+        cr.judgments(lists, top_k=True),
+        cr.gold(gold),
+        ("p@3", "p@10", "map", "letor-ndcg@3", "letor-ndcg@5", "letor-ndcg@10"),
     )
 
 
@@ -84,7 +90,9 @@ def blind(judgments: pl.DataFrame, gold: pl.DataFrame) -> tuple[pl.DataFrame, pl
     names = sorted({name for column in columns for name in judgments[column]} | set(gold["item"]))
     number = np.random.default_rng(0).permutation(len(names))
     new = {name: name if name == "tie" else f"i{at:06}" for name, at in zip(names, number, strict=True)}
-    return judgments.with_columns(pl.col(*columns).replace_strict(new)), gold.with_columns(pl.col("item").replace_strict(new))
+    return judgments.with_columns(pl.col(*columns).replace_strict(new)), gold.with_columns(
+        pl.col("item").replace_strict(new)
+    )
 
 
 def table(name: str, **dtypes: Any) -> pl.DataFrame:

@@ -1,9 +1,9 @@
 """Figure 7 of the GDA paper on other data: rankers learned from simulated graded crowds, on queries they have not seen.
 
-Features and expert grades of LETOR; the crowd grades the expert grade of each document, as `crowdrank.simulate.regrade` has it. Five folds:
-every query is ranked once, by rankers that learned from the crowd's grades of the queries of the other folds. All trees are grown with
-the same settings. p is that of Fisher's randomisation test over queries, means of all draws of the crowd, against gda-pw-mart, corrected
-for the number of comparisons (Holm).
+Features and expert grades of LETOR; the crowd grades the expert grade of each document, as `crowdrank.simulate.regrade`
+has it. Five folds: every query is ranked once, by rankers that learned from the crowd's grades of the queries of the
+other folds. All trees are grown with the same settings. p is that of Fisher's randomisation test over queries, means of
+all draws of the crowd, against gda-pw-mart, corrected for the number of comparisons (Holm).
 """
 
 from __future__ import annotations
@@ -112,13 +112,17 @@ def compared() -> Iterator[Cell]:
         cells += tested(f"{title} p", differences[-1])
     picture([cell for cell in cells if cell["row"] in SETS.values()]).save(Path(__file__).parent / "figure-7.svg")
     yield from cells
-    yield from tested("both p", {label: np.concatenate([each[label] for each in differences]) for label in differences[0]})
+    yield from tested(
+        "both p", {label: np.concatenate([each[label] for each in differences]) for label in differences[0]}
+    )
 
 
 def apart(draws: list[Values], gold: Values) -> dict[str, np.ndarray]:
     """How far ours is above each other ranker on every query, mean of the draws; on gold, above LambdaMART on gold."""
     queries = sorted(gold[BEST])
-    by_query = {label: np.mean([[draw[label][query] for query in queries] for draw in draws], axis=0) for label in FROM_CROWD}
+    by_query = {
+        label: np.mean([[draw[label][query] for query in queries] for draw in draws], axis=0) for label in FROM_CROWD
+    }
     on_gold = {label: np.array([gold[label][query] - gold[BEST][query] for query in queries]) for label in ON_GOLD}
     return {label: by_query[OURS] - other for label, other in by_query.items() if label != OURS} | on_gold
 
@@ -128,7 +132,9 @@ def tested(row: str, differences: dict[str, np.ndarray]) -> Iterator[Cell]:
     p = randomisation(np.stack(list(differences.values()), axis=1))
     for part in (slice(-len(ON_GOLD)), slice(-len(ON_GOLD), None)):
         p[part] = holm(p[part])
-    yield from ({"row": row, "column": label, "value": float(value)} for label, value in zip(differences, p, strict=True))
+    yield from (
+        {"row": row, "column": label, "value": float(value)} for label, value in zip(differences, p, strict=True)
+    )
 
 
 def mean(values: Iterable[float]) -> float:

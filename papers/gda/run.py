@@ -1,7 +1,8 @@
 """The tables and figures of the GDA paper on other data: `python papers/gda/run.py --table 2`.
 
-Tables 2 and 3 are rankings from the crowd alone, and with an expert and a random annotator among them. Table 6 holds the numbers behind
-Figure 6, Table 7 those behind Figure 7 (`rankers.py`). All figures are written beside this file as SVG: 3 to 6 by a run of all tables.
+Tables 2 and 3 are rankings from the crowd alone, and with an expert and a random annotator among them. Table 6 holds
+the numbers behind Figure 6, Table 7 those behind Figure 7 (`rankers.py`). All figures are written beside this file as
+SVG: 3 to 6 by a run of all tables.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ EXPERT, RANDOM = "the expert", "a random annotator"
 def grades(name: str) -> pl.DataFrame:
     """The crowd's grades; broken links, of which grade -2 tells, are no judgments of relevance."""
     return (
-        pl.read_csv(data(name) / "grades.csv.gz").filter(pl.col("grade") >= 0).with_columns(pl.col("annotator").cast(pl.String))
+        pl.read_csv(data(name) / "grades.csv.gz")
+        .filter(pl.col("grade") >= 0)
+        .with_columns(pl.col("annotator").cast(pl.String))
     )
 
 
@@ -53,7 +56,9 @@ def compared(number: int) -> Iterator[Cell]:
     """MAP, nDCG and Kendall's tau of every method on every data set, of documents with gold."""
     for name in SETS:
         judgments = cr.judgments(grades(name) if number == 2 else with_expert_and_random(name))
-        table = cr.compare(judgments, cr.gold(gold(name)), methods=METHODS, measures=MEASURES, unjudged="ignore", skip_empty=True)
+        table = cr.compare(
+            judgments, cr.gold(gold(name)), methods=METHODS, measures=MEASURES, unjudged="ignore", skip_empty=True
+        )
         print(table, "\n")
         for method, evaluation in table.evaluations.items():
             for measure in MEASURES:
@@ -114,7 +119,10 @@ def against_gold(people: pl.DataFrame, frame: pl.DataFrame, known: pl.DataFrame)
     print(f"informativeness and agreement with gold, rank correlation over {len(table)} annotators: {found:.3f}")
     points = alt.Chart(alt.InlineData(values=table.to_dicts())).mark_circle(opacity=0.5)
     return points.encode(
-        x=alt.X("tau:Q", title="Kendall's tau with gold"), y="informativeness:Q", size="items:Q", tooltip=["annotator:N"]
+        x=alt.X("tau:Q", title="Kendall's tau with gold"),
+        y="informativeness:Q",
+        size="items:Q",
+        tooltip=["annotator:N"],
     )
 
 

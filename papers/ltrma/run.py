@@ -1,7 +1,8 @@
 """The figures of the LTRMA paper as tables: `python papers/ltrma/run.py --table 9`.
 
-Tables 9 to 12 are synthetic data, 13 to 15 OHSUMED with simulated annotators, 22 and 23 MQ2008 with weak rankers as annotators, each
-numbered as the paper's figure; those of one run are made together. Tables 101 to 103 are crowds that are harder than the paper's, with paired tests.
+Tables 9 to 12 are synthetic data, 13 to 15 OHSUMED with simulated annotators, 22 and 23 MQ2008 with weak rankers as
+annotators, each numbered as the paper's figure; those of one run are made together. Tables 101 to 103 are crowds that
+are harder than the paper's, with paired tests.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ def points(seed: int, tasks: int, items: int = 15) -> tuple[cr.Features, cr.Gold
 
 
 def synthetic(seed: int, annotators: int, *, hard: bool = False, highest: float = 0.1, **crowd: int) -> Corpus:
-    """100 lists to learn from and 500 to test on. The first annotator has θ = −2.5, the others are drawn, as in the paper; or θ of all
-    is from −0.5 to `highest`.
+    """100 lists to learn from and 500 to test on. The first annotator has θ = −2.5, the others are drawn, as in the
+    paper; or θ of all is from −0.5 to `highest`.
     """
     features, truth = points(seed, 100)
     test, gold = points(1000 + seed, 500)
@@ -116,7 +117,9 @@ def thetas(seed: int, annotators: int, *, hard: bool, highest: float = 0.1) -> F
     return rng.uniform(-0.5, highest, annotators) if hard else np.r_[-2.5, rng.uniform(-2.5, -0.5, annotators - 1)]
 
 
-def tables_of(corpora: Iterable[tuple[str, Corpus]], tables: Mapping[str, int], order: str, **settings: object) -> Iterator[Cell]:
+def tables_of(
+    corpora: Iterable[tuple[str, Corpus]], tables: Mapping[str, int], order: str, **settings: object
+) -> Iterator[Cell]:
     """All methods on corpora, each with the row it belongs to: a table for each measure, and one for the `order` of the annotators."""
     for row, corpus in corpora:
         for name in NAMES:
@@ -124,12 +127,16 @@ def tables_of(corpora: Iterable[tuple[str, Corpus]], tables: Mapping[str, int], 
             found = measured(ranker, corpus, [measure for measure in tables if measure != "annotators"])
             if name not in (TRUTH, AVERAGE):
                 found["annotators"] = order_of_annotators(ranker, corpus.theta, order)
-            yield from ({"table": tables[key], "row": row, "column": name, "value": value} for key, value in found.items())
+            yield from (
+                {"table": tables[key], "row": row, "column": name, "value": value} for key, value in found.items()
+            )
 
 
 def synthetic_tables() -> Iterator[Cell]:
     """Figures 9, 10 and 11."""
-    corpora = ((f"G = {annotators}", synthetic(seed, annotators)) for annotators in ANNOTATORS for seed in range(CORPORA))
+    corpora = (
+        (f"G = {annotators}", synthetic(seed, annotators)) for annotators in ANNOTATORS for seed in range(CORPORA)
+    )
     return tables_of(corpora, {"ndcg@3": 9, "ndcg@5": 10, "annotators": 11}, "ndcg@5")
 
 
@@ -169,7 +176,9 @@ def ohsumed(fold: int, annotators: int, *, hard: bool = False, seed: int = 0, **
 
 def ohsumed_tables() -> Iterator[Cell]:
     """Figures 13, 14 and 15."""
-    corpora = ((f"G = {annotators}", ohsumed(fold, annotators, seed=fold)) for annotators in ANNOTATORS for fold in range(5))
+    corpora = (
+        (f"G = {annotators}", ohsumed(fold, annotators, seed=fold)) for annotators in ANNOTATORS for fold in range(5)
+    )
     return tables_of(corpora, {"ndcg@3": 13, "ndcg@5": 14, "annotators": 15}, "ndcg@3", prior=OHSUMED_PRIOR)
 
 
@@ -206,7 +215,10 @@ def helped() -> Iterator[Cell]:
             for name in names:
                 ranker = learned(name, corpus)
                 wrong = float(np.abs(ranker.annotator_columns["theta"] - corpus.theta).mean())
-                for measure, value in (("ndcg@5", measured(ranker, corpus, ["ndcg@5"])["ndcg@5"]), ("error of θ", wrong)):
+                for measure, value in (
+                    ("ndcg@5", measured(ranker, corpus, ["ndcg@5"])["ndcg@5"]),
+                    ("error of θ", wrong),
+                ):
                     found.setdefault(measure, {}).setdefault(name, []).append(value)
         for measure, by_name in found.items():
             row = f"{crowd}: {measure}"
@@ -222,14 +234,20 @@ def compared(row: str, corpora: Iterable[Corpus], **settings: object) -> Iterato
     values: dict[str, list[float]] = {}
     for corpus in corpora:
         for name in HARD:
-            values.setdefault(name, []).append(measured(learned(name, corpus, **settings), corpus, ["ndcg@5"])["ndcg@5"])
+            values.setdefault(name, []).append(
+                measured(learned(name, corpus, **settings), corpus, ["ndcg@5"])["ndcg@5"]
+            )
             yield {"row": row, "column": name, "value": values[name][-1]}
     yield from (p_value(row, values, "ltrma-mle", other) for other in ("ltrma-d", AVERAGE))
 
 
 def p_value(row: str, values: Mapping[str, list[float]], one: str, other: str) -> Cell:
     """Of a paired t test over the corpora."""
-    return {"row": row, "column": f"p, {one} against {other}", "value": float(ttest_rel(values[one], values[other]).pvalue)}
+    return {
+        "row": row,
+        "column": f"p, {one} against {other}",
+        "value": float(ttest_rel(values[one], values[other]).pvalue),
+    }
 
 
 # MQ2008: eight rankers of few features each are the annotators; only the first ten places count.
@@ -271,7 +289,9 @@ def mq2008(fold: int) -> Corpus:
         consensus = weak.rank(cr.features(own.select("task", "item", *columns)))
         worth.append(cr.evaluate(consensus, cr.gold(even), ["ndcg@10"]).mean["ndcg@10"])
         lists.append(
-            consensus.ranking.filter(pl.col("rank") <= TOP).select("task", "item", "rank", annotator=pl.lit(f"ranker {number}"))
+            consensus.ranking.filter(pl.col("rank") <= TOP).select(
+                "task", "item", "rank", annotator=pl.lit(f"ranker {number}")
+            )
         )
     crowd = cr.judgments(pl.concat(lists), top_k=True)
     known = cr.features(own)

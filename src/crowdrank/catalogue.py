@@ -1,7 +1,8 @@
-"""Where every method stands: one row each. Everything else that is known about a method is the `description` on its class.
+"""Where every method stands: one row each. Everything else that is known about a method is the `description` on its
+class.
 
-A method has the name of its module, with dashes for underscores. Its class is imported when it is first asked for, so that
-`import crowdrank` stays fast and `from crowdrank import CrowdBT` loads no other method.
+A method has the name of its module, with dashes for underscores. Its class is imported when it is first asked for, so
+that `import crowdrank` stays fast and `from crowdrank import CrowdBT` loads no other method.
 """
 
 from __future__ import annotations

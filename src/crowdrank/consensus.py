@@ -27,8 +27,8 @@ class Fit:
 class Consensus:
     """The ranking behind the judgments of a study, and how far to trust it and its annotators.
 
-    `ranking` and `annotators` are data frames of the kind the judgments came in; the arrays beside them are in the order of the
-    vocabulary's entries.
+    `ranking` and `annotators` are data frames of the kind the judgments came in; the arrays beside them are in the
+    order of the vocabulary's entries.
     """
 
     vocabulary: Vocabulary
@@ -44,12 +44,18 @@ class Consensus:
     gap_chance: Floats | None = None  # after a bootstrap: how often the entry was above the next
     difficulty: Floats | None = None
     grade_values: Floats | None = None  # the true grades that the method reckons with, ascending
-    grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where the method has nothing to go by
-    component: NDArray[np.int32] | None = None  # per entry; entries of a task in different components were never connected
+    grade_chances: Floats | None = (
+        None  # per entry, the chance of each of them; NaN where the method has nothing to go by
+    )
+    component: NDArray[np.int32] | None = (
+        None  # per entry; entries of a task in different components were never connected
+    )
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the method chose of those left to it
     grades: Grades | None = None  # those of the study, from which labels take their scale
-    curve_columns: Mapping[str, NDArray[Any]] | None = None  # of graded models: "annotator", "grade", "mean", "spread", "weight"
+    curve_columns: Mapping[str, NDArray[Any]] | None = (
+        None  # of graded models: "annotator", "grade", "mean", "spread", "weight"
+    )
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
@@ -72,11 +78,11 @@ class Consensus:
     @cached_property
     def ranking(self) -> Any:
         """A data frame with the columns task, item, rank, score, low, high; best first within each task."""
-        words = self.vocabulary
-        nothing = np.full(words.n_entries, np.nan)
+        vocabulary = self.vocabulary
+        nothing = np.full(vocabulary.n_entries, np.nan)
         columns = {
-            "task": words.tasks[words.entry_task],
-            "item": words.items[words.entry_item],
+            "task": vocabulary.tasks[vocabulary.entry_task],
+            "item": vocabulary.items[vocabulary.entry_item],
             "rank": self.rank,
             "score": self.score,
             "low": nothing if self.low is None else self.low,
@@ -85,7 +91,7 @@ class Consensus:
         for name in ("rank_low", "rank_high", "difficulty"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
-        frame = frame_of({name: values[self.best_first] for name, values in columns.items()}, words.frame)
+        frame = frame_of({name: values[self.best_first] for name, values in columns.items()}, vocabulary.frame)
         ranks = [name for name in ("rank", "rank_low", "rank_high") if name in columns]
         ranked = nw.col("rank") > 0
         return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks).to_native()
@@ -97,17 +103,19 @@ class Consensus:
 
     @cached_property
     def curves(self) -> Any:
-        """A data frame of what grades mean to annotators: the columns annotator, grade, mean, spread, weight; None without such a model.
+        """A data frame of what grades mean to annotators: the columns annotator, grade, mean, spread, weight; None
+        without such a model.
 
         Annotator and relevance r given, a grade has a chance proportional to weight × N(r; mean, spread²).
         """
         return None if self.curve_columns is None else frame_of(self.curve_columns, self.vocabulary.frame).to_native()
 
     def unsure(self, width: float | None = None) -> Any:
-        """The rows of `ranking` whose interval is wider than `width`, the widest first: where more judgments would help most.
+        """The rows of `ranking` whose interval is wider than `width`, the widest first: where more judgments would help
+        most.
 
-        By default `width` is four standard deviations of the study's scores: such an entry may be anywhere among the others. Entries
-        without score come first. Methods without intervals cannot say.
+        By default `width` is four standard deviations of the study's scores: such an entry may be anywhere among the
+        others. Entries without score come first. Methods without intervals cannot say.
         """
         if self.low is None or self.high is None:
             raise JudgmentError(
@@ -128,9 +136,9 @@ class Consensus:
         return dict(zip(self.vocabulary.tasks[tasks], parts.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        words = self.vocabulary
+        vocabulary = self.vocabulary
         end = "converged" if self.fit.converged else "NOT converged"
-        size = f"{words.n_entries:,} entries in {len(words.tasks):,} tasks, {len(words.annotators):,} annotators"
+        size = f"{vocabulary.n_entries:,} entries in {len(vocabulary.tasks):,} tasks, {len(vocabulary.annotators):,} annotators"
         lines = [
             f"Consensus by {self.method}: {size}; {end} in {self.fit.steps} steps",
             str(nw.from_native(self.ranking).head(10).to_native()),
@@ -166,26 +174,27 @@ def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
     return rank
 
 
-def parts_per_task(words: Vocabulary, component: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def parts_per_task(vocabulary: Vocabulary, component: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The tasks in more than one part, and in how many."""
     firsts = np.unique(component, return_index=True)[1]  # a component lies within one task
-    parts = np.bincount(words.entry_task[firsts], minlength=len(words.tasks))
+    parts = np.bincount(vocabulary.entry_task[firsts], minlength=len(vocabulary.tasks))
     return np.flatnonzero(parts > 1), parts[parts > 1]
 
 
 def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
-    """A plain word for each annotator: `quality` is the chance to be right about a pair, `evidence` how many pairs tell so.
+    """A plain word for each annotator: `quality` is the chance to be right about a pair, `evidence` how many pairs tell
+    so.
 
-    Two standard errors above a coin toss is informative (weak below 0.65), three below, as it is an accusation, is reversed; in
-    between is random when there is enough evidence to have seen otherwise, and unclear when there is not.
+    Two standard errors above a coin toss is informative (weak below 0.65), three below, as it is an accusation, is
+    reversed; in between is random when there is enough evidence to have seen otherwise, and unclear when there is not.
     """
     surprise = (quality - 0.5) * 2 * np.sqrt(evidence)
-    words = np.where(evidence >= 30, "random", "unclear").astype(object)
-    words[surprise >= 2] = "informative"
-    words[(surprise >= 2) & (quality < 0.65)] = "weak"
-    words[surprise <= -3] = "reversed"
-    words[np.isnan(quality)] = "unclear"
-    return words
+    verdict = np.where(evidence >= 30, "random", "unclear").astype(object)
+    verdict[surprise >= 2] = "informative"
+    verdict[(surprise >= 2) & (quality < 0.65)] = "weak"
+    verdict[surprise <= -3] = "reversed"
+    verdict[np.isnan(quality)] = "unclear"
+    return verdict
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.keys import MOST_BITS, count_runs, key_widths, packed, unpacked
 from crowdrank.numerics.keys import TIED as TIED
 from crowdrank.numerics.keys import WON_LEFT as WON_LEFT
@@ -90,12 +91,14 @@ def as_lists(judgments: Judgments) -> Rankings:
 def _once_each(lists: Rankings) -> Rankings:
     order = np.lexsort((lists.position, lists.entry, lists.row_list))
     row_list, entry, position = lists.row_list[order], lists.entry[order], lists.position[order]
-    first = np.flatnonzero(np.r_[True, (np.diff(row_list) != 0) | (np.diff(entry) != 0)][: len(order)])
+    first = np.flatnonzero(run_starts(row_list, entry))
     if len(first) == len(order):
         return lists
     count = np.diff(np.r_[first, len(order)])
     # The same grade again is that grade to the last digit, which the mean of three tenths is not.
-    mean = np.where(position[first] == position[first + count - 1], position[first], np.add.reduceat(position, first) / count)
+    mean = np.where(
+        position[first] == position[first + count - 1], position[first], np.add.reduceat(position, first) / count
+    )
     kept = np.lexsort((entry[first], mean, row_list[first]))
     return replace(lists, row_list=row_list[first][kept], entry=entry[first][kept], position=mean[kept])
 
@@ -104,7 +107,7 @@ def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:
     task = vocabulary.entry_task[grades.entry]
     order = np.lexsort((grades.entry, -grades.grade, grades.annotator, task))
     task, annotator = task[order], grades.annotator[order]
-    first = np.r_[True, (task[1:] != task[:-1]) | (annotator[1:] != annotator[:-1])]
+    first = run_starts(task, annotator)
     return Rankings(
         list_annotator=annotator[first],
         list_task=task[first],
@@ -118,7 +121,7 @@ def _grades_as_rankings(grades: Grades, vocabulary: Vocabulary) -> Rankings:
 def middle_places(lists: Rankings) -> Floats:
     """The place of each row in its list, 1 for the first; tied rows share the middle of their places."""
     rows = np.arange(len(lists))
-    first = np.r_[True, (lists.row_list[1:] != lists.row_list[:-1]) | (lists.position[1:] != lists.position[:-1])][: len(rows)]
+    first = run_starts(lists.row_list, lists.position)
     starts = np.flatnonzero(first)
     ends = np.r_[starts[1:], len(rows)]
     middle = np.repeat((starts + ends - 1) / 2, ends - starts)
@@ -137,14 +140,16 @@ def as_pairs(judgments: Judgments) -> Pairs:
 
 def links(judgments: Judgments) -> Pairs:
     """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
-    words, lists = judgments.vocabulary, judgments.rankings
+    vocabulary, lists = judgments.vocabulary, judgments.rankings
     # A list that names all entries of its task, or puts the others below its own, compares them all.
-    whole = np.zeros(len(words.tasks), dtype=bool)
-    complete = np.diff(lists.list_starts) >= np.diff(words.task_starts)[lists.list_task]
+    whole = np.zeros(len(vocabulary.tasks), dtype=bool)
+    complete = np.diff(lists.list_starts) >= np.diff(vocabulary.task_starts)[lists.list_task]
     whole[lists.list_task[complete | lists.unlisted_below]] = True
-    next_to = np.flatnonzero(whole[words.entry_task[:-1]] & (words.entry_task[1:] == words.entry_task[:-1])).astype(np.int32)
+    next_to = np.flatnonzero(
+        whole[vocabulary.entry_task[:-1]] & (vocabulary.entry_task[1:] == vocabulary.entry_task[:-1])
+    ).astype(np.int32)
     listed_left, listed_right = _listed_beside(lists, ~whole[lists.list_task])
-    graded_left, graded_right = _graded_by_the_same(judgments.grades, words)
+    graded_left, graded_right = _graded_by_the_same(judgments.grades, vocabulary)
     left = np.concatenate([judgments.pairs.left, listed_left, graded_left, next_to])
     right = np.concatenate([judgments.pairs.right, listed_right, graded_right, next_to + np.int32(1)])
     return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
@@ -159,11 +164,11 @@ def _listed_beside(lists: Rankings, telling: NDArray[np.bool_]) -> tuple[Codes, 
     return lists.entry[beside], lists.entry[beside + 1]
 
 
-def _graded_by_the_same(grades: Grades, words: Vocabulary) -> tuple[Codes, Codes]:
+def _graded_by_the_same(grades: Grades, vocabulary: Vocabulary) -> tuple[Codes, Codes]:
     """Entries of a task that follow each other among those an annotator graded."""
     keys = np.sort((grades.annotator.astype(np.int64) << 32) | grades.entry)
     annotator, entry = keys >> 32, (keys & 0xFFFFFFFF).astype(np.int32)
-    task = words.entry_task[entry]
+    task = vocabulary.entry_task[entry]
     beside = np.flatnonzero((annotator[1:] == annotator[:-1]) & (task[1:] == task[:-1]))
     return entry[beside], entry[beside + 1]
 
@@ -230,7 +235,9 @@ def _pairs_with_unlisted(
     )
 
 
-def _unordered(annotator: Codes, first: Codes, second: Codes, outcome: NDArray[np.int8], strength: Floats | None = None) -> Pairs:
+def _unordered(
+    annotator: Codes, first: Codes, second: Codes, outcome: NDArray[np.int8], strength: Floats | None = None
+) -> Pairs:
     """Pairs that were never shown side by side: which one is called left must not depend on who won."""
     swap = unshown_order(first, second)
     left, right = np.where(swap, second, first), np.where(swap, first, second)
@@ -263,7 +270,9 @@ def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: 
     """Count the pairs, by annotator or (`pooled`) over all of them, and (`sides`) by which item stood on the left."""
     widths = key_widths(vocabulary.n_entries, vocabulary.task_starts, 0 if pooled else len(vocabulary.annotators))
     if sum(widths) > MOST_BITS:
-        raise JudgmentError("too many annotators and items for one fit: fit tasks, or halves of the annotators, separately")
+        raise JudgmentError(
+            "too many annotators and items for one fit: fit tasks, or halves of the annotators, separately"
+        )
     first = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)  # entry of each entry's task
     keys = packed(pairs.annotator, pairs.left, pairs.right, pairs.outcome, first, widths, sides)
     keys, weight = _counted(keys, pairs.weight)
@@ -279,5 +288,5 @@ def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np
         return count_runs(keys)
     order = np.lexsort((weight, keys))  # by weight too: sums of floats depend on the order of their terms
     keys, weight = keys[order], weight[order]
-    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(keys)])
+    starts = np.flatnonzero(run_starts(keys))
     return keys[starts], np.add.reduceat(weight, starts) if len(starts) else np.zeros(0)

@@ -1,12 +1,14 @@
 """From scores back to grades: a label for every ranked item, and how likely each grade is.
 
-In each task as many items get a grade as the grades given there lead to expect: every item's judgments count as one, the shares of the
-grades are averaged over the items, and the task's ranking is cut into parts of these sizes, the best grade on top. Equal scores get equal
-labels. A task without any grades takes the shares of the whole study. Cutting each task by itself serves methods whose scores are only
-comparable within a task, and is as near to experts' grades as one set of cuts for all tasks where they are comparable (TREC's relevance
-feedback 2010 and LLMJudge 2024); rounding the mean grade is worse, since means crowd in the middle of the scale.
+In each task as many items get a grade as the grades given there lead to expect: every item's judgments count as one,
+the shares of the grades are averaged over the items, and the task's ranking is cut into parts of these sizes, the best
+grade on top. Equal scores get equal labels. A task without any grades takes the shares of the whole study. Cutting each
+task by itself serves methods whose scores are only comparable within a task, and is as near to experts' grades as one
+set of cuts for all tasks where they are comparable (TREC's relevance feedback 2010 and LLMJudge 2024); rounding the
+mean grade is worse, since means crowd in the middle of the scale.
 
-Where a score has an interval, the chance of each grade is that of a normal variable, of the same mean and spread, to lie between the cuts.
+Where a score has an interval, the chance of each grade is that of a normal variable, of the same mean and spread, to
+lie between the cuts.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Labels:
 
 
 def labels(consensus: Consensus) -> Any:
-    """A data frame with the columns task, item, grade, and p_<grade>, how likely each is, where the scores have intervals.
+    """A data frame with the columns task, item, grade, and p_<grade>, how likely each is, where the scores have
+    intervals.
 
     >>> import crowdrank as cr
     >>> grades = {"annotator": ["ann", "bob"] * 3, "item": list("xxyyzz"), "grade": [2, 2, 0, 1, 0, 0]}
@@ -48,16 +51,16 @@ def labels(consensus: Consensus) -> Any:
     [2.0, 0.0, 0.0]
     """
     found = label(consensus)
-    words = consensus.vocabulary
+    vocabulary = consensus.vocabulary
     columns = {
-        "task": words.tasks[words.entry_task[found.entry]],
-        "item": words.items[words.entry_item[found.entry]],
+        "task": vocabulary.tasks[vocabulary.entry_task[found.entry]],
+        "item": vocabulary.items[vocabulary.entry_item[found.entry]],
         "grade": found.grade,
     }
     if consensus.low is not None and consensus.high is not None:
         chances = _chances(consensus, found)
         columns |= {f"p_{grade:g}": chances[:, number] for number, grade in enumerate(found.scale)}
-    return frame_of(columns, words.frame).to_native()
+    return frame_of(columns, vocabulary.frame).to_native()
 
 
 def as_gold(consensus: Consensus) -> Gold:
@@ -70,15 +73,17 @@ def as_gold(consensus: Consensus) -> Gold:
 
 def label(consensus: Consensus) -> Labels:
     """Cut the ranking of each task into grades."""
-    words, given = consensus.vocabulary, consensus.grades
+    vocabulary, given = consensus.vocabulary, consensus.grades
     if given is None:
         raise JudgmentError("labels need a study with grades, whose scale they can take; this one has none")
     scale = np.unique(given.grade)
     if len(scale) > MOST_GRADES:
-        raise JudgmentError(f"the grades given take {len(scale):,} values; labels need a scale of at most {MOST_GRADES}")
+        raise JudgmentError(
+            f"the grades given take {len(scale):,} values; labels need a scale of at most {MOST_GRADES}"
+        )
     entry = consensus.best_first[consensus.rank[consensus.best_first] > 0].astype(np.int32)
-    task = words.entry_task[entry]
-    below = np.cumsum(_shares(given, scale, words), axis=1)[
+    task = vocabulary.entry_task[entry]
+    below = np.cumsum(_shares(given, scale, vocabulary), axis=1)[
         :, :-1
     ]  # per task: the share of items below each grade but the lowest
     middle = _share_below(consensus.rank[entry], task)
@@ -86,14 +91,16 @@ def label(consensus: Consensus) -> Labels:
     return Labels(scale, entry, number, _cuts(consensus.score[entry], middle, task, below))
 
 
-def _shares(given: Grades, scale: Floats, words: Vocabulary) -> Floats:
+def _shares(given: Grades, scale: Floats, vocabulary: Vocabulary) -> Floats:
     """Per task, the share of each grade: every item's judgments count as one."""
-    n_tasks, task = len(words.tasks), words.entry_task[given.entry]
-    weight = 1 / np.bincount(given.entry, minlength=words.n_entries)[given.entry]
+    n_tasks, task = len(vocabulary.tasks), vocabulary.entry_task[given.entry]
+    weight = 1 / np.bincount(given.entry, minlength=vocabulary.n_entries)[given.entry]
     cell = task.astype(np.int64) * len(scale) + np.searchsorted(scale, given.grade)
     count = sum_by(cell, weight, n_tasks * len(scale)).reshape(n_tasks, len(scale))
     total = count.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, count, count.sum(axis=0)) / np.where(total > 0, total, total.sum()), dtype=np.float64)
+    return np.asarray(
+        np.where(total > 0, count, count.sum(axis=0)) / np.where(total > 0, total, total.sum()), dtype=np.float64
+    )
 
 
 def _share_below(rank: Codes, task: Codes) -> Floats:
@@ -104,9 +111,11 @@ def _share_below(rank: Codes, task: Codes) -> Floats:
 
 
 def _cuts(score: Floats, middle: Floats, task: Codes, below: Floats) -> Floats:
-    """The score below which each share of a task lies, on the line through scores and places; beyond them the line goes on.
+    """The score below which each share of a task lies, on the line through scores and places; beyond them the line goes
+    on.
 
-    Where nothing has a lower grade the cut is −∞, where nothing has one as high, ∞; where all scores are equal, one of the two.
+    Where nothing has a lower grade the cut is −∞, where nothing has one as high, ∞; where all scores are equal, one of
+    the two.
     """
     if not len(score):
         return np.full(below.shape, np.nan)

@@ -20,10 +20,22 @@ def check(holds: bool, name: str, value: object, wanted: str) -> None:
         raise SettingError(f"{name} is {value!r}; it must be {wanted}")
 
 
+def check_whole_number(name: str, value: object, least: int = 1, most: int | None = None) -> None:
+    """Refuse what is not a whole number, or out of range."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    fits = whole and least <= value and (most is None or value <= most)  # type: ignore[operator]
+    check(
+        fits,
+        name,
+        value,
+        f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}",
+    )
+
+
 def check_fit(prior: float | None, max_iter: int, tol: float) -> None:
     """Refuse what no fit can have."""
     check(prior is None or (is_number(prior) and 0 <= prior < float("inf")), "prior", prior, "a number of at least 0")
-    check(isinstance(max_iter, int) and max_iter >= 1, "max_iter", max_iter, "a whole number of at least 1")
+    check_whole_number("max_iter", max_iter)
     check(is_number(tol) and tol > 0, "tol", tol, "a number above 0")
 
 

@@ -1,7 +1,7 @@
 """What a study is made of: the vocabulary, the judgments over it, and gold.
 
-Strings become integer codes once, at the door (`crowdrank.formats`). Everything here is NumPy arrays of codes; an *entry* is an
-item within a task, and the entries of a task are contiguous.
+Strings become integer codes once, at the door (`crowdrank.formats`). Everything here is NumPy arrays of codes; an
+*entry* is an item within a task, and the entries of a task are contiguous.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ class Judgments:
         entry_task, lists = self.vocabulary.entry_task, self.rankings
         return (
             np.concatenate([self.grades.annotator, self.pairs.annotator, lists.list_annotator[lists.row_list]]),
-            np.concatenate([entry_task[self.grades.entry], entry_task[self.pairs.left], lists.list_task[lists.row_list]]),
+            np.concatenate(
+                [entry_task[self.grades.entry], entry_task[self.pairs.left], lists.list_task[lists.row_list]]
+            ),
         )
 
     def per_annotator(self) -> NDArray[np.int64]:
@@ -151,9 +153,9 @@ class Judgments:
         return len(self.grades) + len(self.pairs) + len(self.rankings)
 
     def __repr__(self) -> str:
-        words, count = self.vocabulary, self.counts
+        vocabulary, count = self.vocabulary, self.counts
         rows = ", ".join(f"{count[kind]:,} {kind}" for kind in self.kinds) or "empty"
-        sizes = f"{len(words.tasks):,} tasks, {len(words.items):,} items, {len(words.annotators):,} annotators"
+        sizes = f"{len(vocabulary.tasks):,} tasks, {len(vocabulary.items):,} items, {len(vocabulary.annotators):,} annotators"
         return f"Judgments({rows}; {sizes})"
 
 
@@ -163,7 +165,9 @@ def check_judgments(given: object) -> None:
         return
     if isinstance(given, str | PathLike):
         raise JudgmentError(f"judgments are wanted, not the name of a file: cr.read({str(given)!r}) reads them")
-    raise JudgmentError(f"judgments are wanted, not {type(given).__name__}: cr.judgments(frame) makes them of a data frame")
+    raise JudgmentError(
+        f"judgments are wanted, not {type(given).__name__}: cr.judgments(frame) makes them of a data frame"
+    )
 
 
 GoldKind = Literal["grade", "score", "rank"]

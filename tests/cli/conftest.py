@@ -81,7 +81,9 @@ def run_really(folder):
     """Run the command as its own process."""
 
     def call(*words: str, **environment: str) -> Done:
-        done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+        done = subprocess.run(
+            [*COMMAND, *words], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+        )
         return Done(done.returncode, done.stdout, done.stderr)
 
     return call

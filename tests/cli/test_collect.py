@@ -17,7 +17,9 @@ def test_next_for_an_annotator(run):
 
 
 def test_next_as_json_and_to_a_file(run):
-    done = run("next", "votes.csv", "--count", "3", "--json", "--out", "questions.csv", "--width", "0.5", "--budget", "700")
+    done = run(
+        "next", "votes.csv", "--count", "3", "--json", "--out", "questions.csv", "--width", "0.5", "--budget", "700"
+    )
     told = json.loads(done.out)
     assert [list(row) for row in told["questions"]] == [["task", "annotator", "left", "right", "gain"]] * 3
     assert [row["rule"] for row in told["stopping"]] == ["budget", "width"]
@@ -85,10 +87,32 @@ def test_replay(run):
 
 def test_replay_with_several_gammas(run):
     done = run(
-        "replay", "votes.csv", "--gold", "gold.csv", "--gamma", "0", "--gamma", "5", "--budget", "100", "--no-refit", "--json"
+        "replay",
+        "votes.csv",
+        "--gold",
+        "gold.csv",
+        "--gamma",
+        "0",
+        "--gamma",
+        "5",
+        "--budget",
+        "100",
+        "--no-refit",
+        "--json",
     )
     assert {row["policy"] for row in json.loads(done.out)} == {"information-gain gamma=0", "information-gain gamma=5"}
-    done = run("replay", "votes.csv", "--gold", "gold.csv", "--set", "halve_every=0.25", "--set", "epsilon=0.1", "--budget", "50")
+    done = run(
+        "replay",
+        "votes.csv",
+        "--gold",
+        "gold.csv",
+        "--set",
+        "halve_every=0.25",
+        "--set",
+        "epsilon=0.1",
+        "--budget",
+        "50",
+    )
     assert done.code == 0
 
 

@@ -117,7 +117,9 @@ def test_compare_as_json(run):
     done = run("compare", "topics.csv", "--gold", "gold.csv", "--method", "crowd-bt,bradley-terry", "--json")
     assert done.code == 2  # the two share no task
     cr.write(cr.simulate.pairs(items=5, annotators=6, votes=900, tasks=6, seed=4).gold, "truth.csv")
-    done = run("compare", "topics.csv", "--gold", "truth.csv", "--method", "crowd-bt,bradley-terry", "--seed", "3", "--json")
+    done = run(
+        "compare", "topics.csv", "--gold", "truth.csv", "--method", "crowd-bt,bradley-terry", "--seed", "3", "--json"
+    )
     said = json.loads(done.out)
     assert {row["method"] for row in said["table"]} == {"crowd-bt", "bradley-terry"}
     assert said["tests"]
@@ -148,7 +150,9 @@ def test_simulate_grades(run):
     """The same with grades, on scales of different length."""
     for name in ("one", "two"):
         words = ("--out", f"{name}.csv", "--gold", f"{name}-gold.csv", "--quality-out", f"{name}-quality.csv")
-        done = run("simulate", "grades", *words, "--items", "10", "--annotators", "6", "--labels", "3", "--scales", "2,5")
+        done = run(
+            "simulate", "grades", *words, "--items", "10", "--annotators", "6", "--labels", "3", "--scales", "2,5"
+        )
         assert done.out.startswith("simulated 30 grades by 6 annotators on 10 items in 1 task\ngrades written to ")
     for end in (".csv", "-gold.csv", "-quality.csv"):
         assert Path(f"one{end}").read_bytes() == Path(f"two{end}").read_bytes()

@@ -43,7 +43,9 @@ def test_terminal(in_terminal, width):
     assert done.code == 0
     lines = plain(done.out).splitlines()
     assert max(len(line) for line in lines) <= width
-    assert "note: anonymous.csv has no annotator column: all its judgments count as one" in plain(done.out).replace("\n", " ")
+    assert "note: anonymous.csv has no annotator column: all its judgments count as one" in plain(done.out).replace(
+        "\n", " "
+    )
 
 
 def test_progress_in_a_terminal(in_terminal):

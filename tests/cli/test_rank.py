@@ -41,7 +41,9 @@ def test_screen_of_many_tasks(run):
     assert [line.split()[0] for line in lines[start + 2 : start + 11]] == ["task1"] * 3 + ["task2"] * 3 + ["task3"] * 3
 
 
-@pytest.mark.parametrize(("file", "method"), [("votes.csv", "crowd-bt"), ("grades.parquet", "gda"), ("rankings.jsonl", "borda")])
+@pytest.mark.parametrize(
+    ("file", "method"), [("votes.csv", "crowd-bt"), ("grades.parquet", "gda"), ("rankings.jsonl", "borda")]
+)
 def test_default_method(run, file, method):
     assert json.loads(run("rank", file, "--json").out)["method"] == method
 
@@ -124,9 +126,9 @@ def test_stopped_early_is_told(run):
 
 
 def test_long_and_odd_ids_do_not_break_the_screen(run, folder):
-    pl.DataFrame({"left": ["x" * 100_000, "[red]"], "right": ["two\nlines"] * 2, "winner": ["two\nlines", "[red]"]}).write_csv(
-        "odd.csv"
-    )
+    pl.DataFrame(
+        {"left": ["x" * 100_000, "[red]"], "right": ["two\nlines"] * 2, "winner": ["two\nlines", "[red]"]}
+    ).write_csv("odd.csv")
     lines = run("rank", "odd.csv").out.splitlines()
     assert max(map(len, lines)) < 200
     assert any("two⏎lines" in line for line in lines)

@@ -37,7 +37,16 @@ def test_train_and_predict(run):
 
 def test_for_machines(run):
     done = run(
-        "train", "features.csv", "lists.csv", "--method", "listmle", "--set", "labels=borda", "--out", "ranker.json", "--json"
+        "train",
+        "features.csv",
+        "lists.csv",
+        "--method",
+        "listmle",
+        "--set",
+        "labels=borda",
+        "--out",
+        "ranker.json",
+        "--json",
     )
     told = json.loads(done.out)
     assert (told["method"], told["settings"]["labels"], told["columns"]) == ("listmle", "borda", ["a", "b"])
@@ -50,7 +59,9 @@ def test_gold_instead_of_judgments(run):
 
 
 def test_side_information(run, folder):
-    (folder / "side.toml").write_text('[theta]\nannotator1 = -2\n[[better]]\nannotator = "annotator2"\nthan = ["annotator3"]\n')
+    (folder / "side.toml").write_text(
+        '[theta]\nannotator1 = -2\n[[better]]\nannotator = "annotator2"\nthan = ["annotator3"]\n'
+    )
     words = ("--method", "ltrma-s1", "--side-information", "side.toml", "--annotators", "annotators.csv")
     assert run("train", "features.csv", "lists.csv", *words).code == 0
     assert pl.read_csv("annotators.csv")["theta"][0] == -2.0
@@ -68,7 +79,10 @@ def test_a_letor_file(run, folder):
     ("words", "told"),
     [
         (["train", "features.csv"], "give files of judgments to learn from, or --gold"),
-        (["train", "features.csv", "lists.csv", "--gold", "truth.csv"], "give files of judgments to learn from, or --gold"),
+        (
+            ["train", "features.csv", "lists.csv", "--gold", "truth.csv"],
+            "give files of judgments to learn from, or --gold",
+        ),
         (["train", "features.csv", "lists.csv", "--method", "ltrma"], "did you mean 'ltrma-d'"),
         (["train", "features.csv", "lists.csv", "--method", "ltrma-s2"], "ltrma-s2 needs ranges"),
         (["train", "features.csv", "lists.csv", "--set", "sample=3"], "no setting 'sample'"),
@@ -102,7 +116,17 @@ def test_rankers_are_no_aggregators(run):
 
 def test_simulated_rankings(run):
     done = run(
-        "simulate", "rankings", "--out", "made.csv", "--gold", "made-gold.csv", "--tasks", "4", "--cut", "3", "--theta=-1,0.2"
+        "simulate",
+        "rankings",
+        "--out",
+        "made.csv",
+        "--gold",
+        "made-gold.csv",
+        "--tasks",
+        "4",
+        "--cut",
+        "3",
+        "--theta=-1,0.2",
     )
     assert done.code == 0
     assert "simulated 40 rankings by 10 annotators on 10 items in 4 tasks" in done.out

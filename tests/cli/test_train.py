@@ -50,9 +50,15 @@ def test_save_and_load(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--method", "crf"], "crf learns from gold before it ranks: give --train FILE and --train-gold FILE, or --load FILE"),
+        (
+            ["--method", "crf"],
+            "crf learns from gold before it ranks: give --train FILE and --train-gold FILE, or --load FILE",
+        ),
         (["--method", "crf", "--train", "train.csv"], "give --train FILE and --train-gold FILE"),
-        (["--method", "borda", "--train", "train.csv", "--train-gold", "train-gold.csv"], "borda does not learn from gold"),
+        (
+            ["--method", "borda", "--train", "train.csv", "--train-gold", "train-gold.csv"],
+            "borda does not learn from gold",
+        ),
         (["--train", "train.csv", "--train-gold", "train-gold.csv"], "need a --method that learns"),
         (["--load", "model.json", "--method", "crf"], "--load ranks by what was learned before"),
         ([*TRAIN, "--save", "model.csv"], "written to a .json file"),

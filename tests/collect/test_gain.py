@@ -16,7 +16,10 @@ BETAS = ((30.0, 2.0), (10.0, 1.0), (2.0, 1.0), (1.0, 4.0), (3.0, 3.0))
 
 def kl_normal(mean, variance, mean_before, variance_before):
     return 0.5 * (
-        math.log(variance_before / variance) + variance / variance_before - 1 + (mean - mean_before) ** 2 / variance_before
+        math.log(variance_before / variance)
+        + variance / variance_before
+        - 1
+        + (mean - mean_before) ** 2 / variance_before
     )
 
 
@@ -34,11 +37,11 @@ def expected_gain(gap, v, w, beta, ties, gamma):
     if ties:
         answers.append((tie(gap, *beta, ties), 1))
     total = 0.0
-    for (chance, pull, bend, *after), sign in answers:
+    for (chance, pull, curvature, *after), sign in answers:
         told = gamma * kl_beta(after, beta)
         for mean, variance, direction in ((gap, v, sign), (0.0, w, -sign)):
             moved = mean + direction * variance * pull
-            told += kl_normal(moved, variance * max(1 + variance * bend, KAPPA), mean, variance)
+            told += kl_normal(moved, variance * max(1 + variance * curvature, KAPPA), mean, variance)
         total += chance * told
     assert sum(chance for (chance, *_), _ in answers) == pytest.approx(1)
     return total

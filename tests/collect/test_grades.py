@@ -33,7 +33,9 @@ def test_a_random_annotator_is_worth_nothing():
 def graded():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 4, 40)
-    rows = [("ann", item, truth[item]) for item in range(40)] + [("bob", item, rng.integers(0, 4)) for item in range(40)]
+    rows = [("ann", item, truth[item]) for item in range(40)] + [
+        ("bob", item, rng.integers(0, 4)) for item in range(40)
+    ]
     rows += [(f"c{number}", item, truth[item]) for number in range(3) for item in range(20)]
     who, item, grade = zip(*rows, strict=True)
     names = [f"item{number:02}" for number in item]

@@ -21,9 +21,13 @@ from crowdrank.study import Vocabulary, ids
 
 def known(mean, variance, alpha=(30.0,), beta=(2.0,), compared=None):
     n = len(mean)
-    words = Vocabulary(ids(["t"]), ids(range(n)), ids(range(len(alpha))), np.zeros(n, np.int32), np.arange(n, dtype=np.int32))
+    words = Vocabulary(
+        ids(["t"]), ids(range(n)), ids(range(len(alpha))), np.zeros(n, np.int32), np.arange(n, dtype=np.int32)
+    )
     arrays = (np.array(values, dtype=float) for values in (mean, variance, alpha, beta, (1, 0)))
-    return Known(State(words, *arrays, 4.0, (30.0, 2.0)), np.zeros(n, np.int64) if compared is None else np.array(compared))
+    return Known(
+        State(words, *arrays, 4.0, (30.0, 2.0)), np.zeros(n, np.int64) if compared is None else np.array(compared)
+    )
 
 
 def worth(policy, what, questions, seed=0):
@@ -81,6 +85,14 @@ def test_halving():
 def test_by_name():
     assert policy_of("top-k", {"k": 3}) == TopK(k=3)
     assert policy_of(TopK(k=4)) == TopK(k=4)
-    assert list(POLICIES) == ["information-gain", "random", "least-compared", "uncertainty", "thompson", "top-k", "grades"]
+    assert list(POLICIES) == [
+        "information-gain",
+        "random",
+        "least-compared",
+        "uncertainty",
+        "thompson",
+        "top-k",
+        "grades",
+    ]
     with pytest.raises(cr.SettingError, match="k is 0"):
         policy_of("top-k", {"k": 0})

@@ -22,7 +22,18 @@ def all_questions(words):
 def brute_force(state, limits, gamma, whom=None, ties=None):
     who, left, right = all_questions(state.vocabulary)
     out = np.empty(len(who))
-    gains(who, left, right, state.mean, state.variance, state.alpha, state.beta, state.ties if ties is None else ties, gamma, out)
+    gains(
+        who,
+        left,
+        right,
+        state.mean,
+        state.variance,
+        state.alpha,
+        state.beta,
+        state.ties if ties is None else ties,
+        gamma,
+        out,
+    )
     out /= limits.cost[who]
     out[~limits.permits(who, left, right)] = -np.inf
     if whom is not None:
@@ -32,7 +43,9 @@ def brute_force(state, limits, gamma, whom=None, ties=None):
 
 def crowd(votes=150, ties=0.0, tasks=2, **settings):
     study = cr.simulate.pairs(items=8, annotators=6, votes=votes, tasks=tasks, ties=ties, seed=3).judgments
-    return State.start(study.vocabulary, **settings).update(study), Limits.none(study.vocabulary).without_judged(study.pairs)
+    return State.start(study.vocabulary, **settings).update(study), Limits.none(study.vocabulary).without_judged(
+        study.pairs
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 1.0, 10.0])
@@ -91,7 +104,9 @@ def test_too_many_to_choose_among(monkeypatch):
 
 def test_limits():
     state, _ = crowd(votes=0, tasks=1)
-    limits = Limits.none(state.vocabulary).without(np.array([1, 1]), np.array([0, 3]), np.array([2, 4])).without_pair(5, 6)
+    limits = (
+        Limits.none(state.vocabulary).without(np.array([1, 1]), np.array([0, 3]), np.array([2, 4])).without_pair(5, 6)
+    )
 
     def permits(k, i, j):
         return bool(limits.permits(*(np.array([code], np.int32) for code in (k, i, j)))[0])

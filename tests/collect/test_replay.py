@@ -13,7 +13,9 @@ def study():
 
 
 def last(frame):
-    return dict(frame.group_by("policy").agg(pl.col("acc").filter(pl.col("votes") == pl.col("votes").max()).mean()).iter_rows())
+    return dict(
+        frame.group_by("policy").agg(pl.col("acc").filter(pl.col("votes") == pl.col("votes").max()).mean()).iter_rows()
+    )
 
 
 def test_columns_and_checkpoints(study):

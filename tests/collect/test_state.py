@@ -19,7 +19,8 @@ def part(build, study, rows):
 
 def same(one, other):
     return all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("mean", "variance", "alpha", "beta", "counts")
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("mean", "variance", "alpha", "beta", "counts")
     )
 
 
@@ -98,7 +99,10 @@ def test_refit_is_crowd_bt(study):
     full = cr.CrowdBT(prior=1.0, quality_prior=(10.0, 1.0), intervals=False).fit(study.judgments)
     np.testing.assert_allclose(state.mean, full.score)
     assert np.corrcoef(state.quality, full.annotator_columns["quality"])[0, 1] > 0.9
-    assert state.counts.tolist() == [(study.judgments.pairs.outcome != TIE).sum(), (study.judgments.pairs.outcome == TIE).sum()]
+    assert state.counts.tolist() == [
+        (study.judgments.pairs.outcome != TIE).sum(),
+        (study.judgments.pairs.outcome == TIE).sum(),
+    ]
     assert (state.variance < 2.0).all()
 
 
@@ -107,7 +111,9 @@ def test_refit_is_about_as_sure_as_the_posterior():
     state = State.start(prior=1.0).refit(study.judgments)
     full = cr.CrowdBT(prior=1.0, quality_prior=(30.0, 2.0)).fit(study.judgments)
     ratio = (state.consensus().high - state.consensus().low) / (full.high - full.low)
-    assert 0.6 < np.median(ratio) < 1.2  # by itself each entry is known better than in the company of other unknown ones
+    assert (
+        0.6 < np.median(ratio) < 1.2
+    )  # by itself each entry is known better than in the company of other unknown ones
 
 
 def test_refit_keeps_names_without_judgments(build):

@@ -64,7 +64,9 @@ def test_top_decided_means_what_it_says():
 
 def test_more_votes_bring_it_nearer(study):
     less = cr.stopping(study.judgments, width=0.9)["more"][0]
-    more = cr.stopping(cr.simulate.pairs(items=20, annotators=10, votes=1200, spread=1.0, seed=0).judgments, width=0.9)["more"][0]
+    more = cr.stopping(cr.simulate.pairs(items=20, annotators=10, votes=1200, spread=1.0, seed=0).judgments, width=0.9)[
+        "more"
+    ][0]
     assert 0 < more < less
 
 

@@ -30,7 +30,9 @@ class Case:
 
 
 def _cases(kinds_of: Any) -> list[Any]:
-    return [pytest.param(Case(n, kind), id=f"{n}-{kind}") for n, method in cr.METHODS.items() for kind in kinds_of(method)]
+    return [
+        pytest.param(Case(n, kind), id=f"{n}-{kind}") for n, method in cr.METHODS.items() for kind in kinds_of(method)
+    ]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -28,7 +28,9 @@ def study(*tables: Table) -> Judgments:
     return cr.judgments(*(pl.DataFrame(table, strict=False) for table in tables))
 
 
-def table(kind: str, *, tasks: int = 3, items: int = 6, annotators: int = 5, noise: float = 0.6, seed: int = 0) -> Table:
+def table(
+    kind: str, *, tasks: int = 3, items: int = 6, annotators: int = 5, noise: float = 0.6, seed: int = 0
+) -> Table:
     """Everybody judges all items of every task, each with some noise around the same truth: item 1 best, then item 2, …
 
     Each annotator errs more than the one before.
@@ -96,7 +98,10 @@ def tied(kind: str, original: Table, annotator: str | None = None) -> Table:
     """Every answer a tie; or only those of one annotator."""
     column, tie = {"grades": ("grade", 3), "pairs": ("winner", "tie"), "rankings": ("rank", 1)}[kind]
     who = original["annotator"]
-    return {**original, column: [tie if annotator in (None, name) else v for name, v in zip(who, original[column], strict=True)]}
+    return {
+        **original,
+        column: [tie if annotator in (None, name) else v for name, v in zip(who, original[column], strict=True)],
+    }
 
 
 def apart(kind: str) -> Table:

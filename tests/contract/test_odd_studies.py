@@ -99,7 +99,9 @@ def test_many_small_tasks(main_case, studies):
 def test_odd_names_survive(main_case, studies, tmp_path, suffix):
     """Quotes, commas, line breaks and emoji go from file to file unharmed."""
     table = studies.table(main_case.kind, tasks=1, items=len(ODD_NAMES))
-    new = dict(zip(sorted({*table.get("item", []), *table.get("left", []), *table.get("right", [])}), ODD_NAMES, strict=True))
+    new = dict(
+        zip(sorted({*table.get("item", []), *table.get("left", []), *table.get("right", [])}), ODD_NAMES, strict=True)
+    )
     table = {name: [new.get(v, v) for v in values] for name, values in table.items()}
     table["annotator"] = [f'"{name}",\n🦉' for name in table["annotator"]]
     cr.write(pl.DataFrame(table), tmp_path / f"votes.{suffix}")

@@ -26,7 +26,9 @@ def mixed(seed=0, order=None):
     who, task, item = (part.ravel() for part in np.meshgrid(list("abcde"), ["t", "u"], list("vwxyz")))
     worth = np.array(["vwxyz".index(name) for name in item]) + rng.normal(0, 1.5, len(item))
     grades = pl.DataFrame({"annotator": who, "task": task, "item": item, "grade": np.clip(np.rint(worth), 0, 4)})
-    lists = pl.DataFrame({"annotator": who, "task": task, "item": item, "rank": 20 - worth, "list": np.tile(["1", "2"], 25)})
+    lists = pl.DataFrame(
+        {"annotator": who, "task": task, "item": item, "rank": 20 - worth, "list": np.tile(["1", "2"], 25)}
+    )
     left, right = rng.permuted(np.tile(np.arange(5), (120, 1)), axis=1)[:, :2].T
     won = np.where(left - right + rng.normal(0, 2, 120) > 0, left, right)
     names = np.array(list("vwxyz"))
@@ -94,7 +96,9 @@ def test_every_method(name, over):
     assert np.isnan(consensus.gap_error).sum() == 2  # the last of each task
     table = consensus.annotators
     assert table.columns[:4] == ["annotator", "judgments", "quality", "verdict"]
-    assert table.filter((pl.col("quality_low") > pl.col("quality")) | (pl.col("quality") > pl.col("quality_high"))).is_empty()
+    assert table.filter(
+        (pl.col("quality_low") > pl.col("quality")) | (pl.col("quality") > pl.col("quality_high"))
+    ).is_empty()
     assert f"intervals hold 95% of 8 fits to resampled {over}" in consensus.notes
     assert {"low", "high", "rank_low", "rank_high"} <= set(consensus.ranking.columns)
 
@@ -103,7 +107,8 @@ def test_every_method(name, over):
 @pytest.mark.parametrize("name", ["mean", "borda", "bradley-terry", "crowd-bt", "condorcet"])
 def test_the_order_of_the_judgments_does_not_matter(name, over):
     one, two = (
-        cr.bootstrap(name, cr.judgments(*mixed(order=order).values()), rounds=8, over=over, seed=5) for order in (None, 6)
+        cr.bootstrap(name, cr.judgments(*mixed(order=order).values()), rounds=8, over=over, seed=5)
+        for order in (None, 6)
     )
     assert not np.array_equal(mixed()["pairs"], mixed(order=6)["pairs"])
     np.testing.assert_allclose(one.low, two.low, rtol=1e-12, atol=1e-12)
@@ -169,13 +174,19 @@ def test_drawn_studies_are_made_of_the_study():
     study = canonical(cr.judgments(*mixed().values()))
     again = drawn(study, np.random.default_rng(0))
     assert again.vocabulary is study.vocabulary
-    for kind, names in (("pairs", ("annotator", "left", "right", "outcome")), ("grades", ("annotator", "entry", "grade"))):
+    for kind, names in (
+        ("pairs", ("annotator", "left", "right", "outcome")),
+        ("grades", ("annotator", "entry", "grade")),
+    ):
         old, new = (
-            list(zip(*(getattr(getattr(each, kind), name).tolist() for name in names), strict=True)) for each in (study, again)
+            list(zip(*(getattr(getattr(each, kind), name).tolist() for name in names), strict=True))
+            for each in (study, again)
         )
         assert len(new) == len(old)
         assert set(new) < set(old)
-    old, new = ({_list(each.rankings, number) for number in range(len(each.rankings.list_annotator))} for each in (study, again))
+    old, new = (
+        {_list(each.rankings, number) for number in range(len(each.rankings.list_annotator))} for each in (study, again)
+    )
     assert len(again.rankings.list_annotator) == len(study.rankings.list_annotator)
     assert new < old
 
@@ -204,7 +215,9 @@ def test_wrong_words_are_refused(sampled, given, name):
 
 
 def test_no_judgments():
-    consensus = cr.bootstrap(cr.BradleyTerry(prior=1.0), cr.judgments({"left": [], "right": [], "winner": []}), rounds=3)
+    consensus = cr.bootstrap(
+        cr.BradleyTerry(prior=1.0), cr.judgments({"left": [], "right": [], "winner": []}), rounds=3
+    )
     assert len(consensus.low) == 0
 
 

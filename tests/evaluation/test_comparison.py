@@ -25,7 +25,9 @@ def graded(build):
     for t in range(20):
         for i in range(8):
             value[f"t{t:02}", f"d{i}"] = grade = int(rng.integers(0, 4))
-            rows += [(f"t{t:02}", f"ann{a}", f"d{i}", float(np.round(grade + rng.normal(0, 0.5 + a)))) for a in range(4)]
+            rows += [
+                (f"t{t:02}", f"ann{a}", f"d{i}", float(np.round(grade + rng.normal(0, 0.5 + a)))) for a in range(4)
+            ]
     study = build.judgments(grades=rows)
     words = study.vocabulary
     names = zip(words.tasks[words.entry_task], words.items[words.entry_item], strict=True)
@@ -136,7 +138,11 @@ def test_it_says_how_far_it_is(graded):
     heard = []
     with listening(lambda what, done, most: heard.append((what, done, most))):
         compare(*graded, ["mean", "borda"], "map")
-    assert [each for each in heard if each[0] == "comparing"] == [("comparing", 0, 2), ("comparing", 1, 2), ("comparing", 2, 2)]
+    assert [each for each in heard if each[0] == "comparing"] == [
+        ("comparing", 0, 2),
+        ("comparing", 1, 2),
+        ("comparing", 2, 2),
+    ]
 
 
 def test_same_seed_same_result_and_it_pickles(graded, comparison):

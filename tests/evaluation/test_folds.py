@@ -34,7 +34,9 @@ class Spy:
 
     def fit(self, judgments):
         words = judgments.vocabulary
-        return cr.Consensus(vocabulary=words, method="spy", score=np.full(words.n_entries, len(self.seen)), annotator_columns={})
+        return cr.Consensus(
+            vocabulary=words, method="spy", score=np.full(words.n_entries, len(self.seen)), annotator_columns={}
+        )
 
 
 def test_each_task_is_ranked_by_what_was_learned_elsewhere():

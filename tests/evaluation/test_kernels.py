@@ -135,7 +135,11 @@ def test_no_order_beats_the_ideal_one(ranking, truth):
     qrels = {"q": {"a": 3, "b": 1, "c": 0, "d": 2}}
     orders = itertools.permutations("abcd")
     values = [
-        evaluate(ranking({"q": {item: -place for place, item in enumerate(order)}}), truth(qrels), ["ndcg", "letor-ndcg", "map"])
+        evaluate(
+            ranking({"q": {item: -place for place, item in enumerate(order)}}),
+            truth(qrels),
+            ["ndcg", "letor-ndcg", "map"],
+        )
         for order in orders
     ]
     best = max(values, key=lambda found: found.mean["ndcg"])

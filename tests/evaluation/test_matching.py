@@ -15,7 +15,9 @@ GOLD = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}}
 @pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame, pd.DataFrame, pa.table, dict])
 def test_any_data_frame_is_a_ranking(ranking, truth, kind):
     found = evaluate(kind(COLUMNS), truth(GOLD), ["map", "mrr", "acc"])
-    same = evaluate(ranking({"q1": {"a": 0.5, "b": 2.0, "c": np.nan}, "q2": {"a": 1.0}}), truth(GOLD), ["map", "mrr", "acc"])
+    same = evaluate(
+        ranking({"q1": {"a": 0.5, "b": 2.0, "c": np.nan}, "q2": {"a": 1.0}}), truth(GOLD), ["map", "mrr", "acc"]
+    )
     np.testing.assert_array_equal(found.values, same.values)
     # q1: b, a, and c not retrieved: one relevant of two, at the second place.
     assert found.mean["map"] == pytest.approx((0.25 + 1) / 2)

@@ -80,7 +80,9 @@ def test_every_family_is_listed_and_parses_and_pickles():
 def test_gain_needs_grades(truth, kind):
     gold = truth({"q": {"a": 1, "b": 2}}, kind)
     assert [each.name for each in choose(None, gold)] == ["acc", "tau", "spearman"]
-    with pytest.raises(JudgmentError, match=f"map needs gold grades; this gold has {kind}s, which serve acc, tau, spearman"):
+    with pytest.raises(
+        JudgmentError, match=f"map needs gold grades; this gold has {kind}s, which serve acc, tau, spearman"
+    ):
         choose(["acc", "map"], gold)
 
 

@@ -58,7 +58,9 @@ def test_a_large_task_of_continuous_scores(ranking, truth):
     gold = score + rng.normal(size=3000)
     names = [f"d{i}" for i in range(3000)]
     found = evaluate(
-        ranking({"q": dict(zip(names, score, strict=True))}), truth({"q": dict(zip(names, gold, strict=True))}, "score"), NAMES
+        ranking({"q": dict(zip(names, score, strict=True))}),
+        truth({"q": dict(zip(names, gold, strict=True))}, "score"),
+        NAMES,
     )
     tau = stats.kendalltau(score, gold).statistic
     assert list(found.mean.values()) == pytest.approx([(tau + 1) / 2, tau, stats.spearmanr(score, gold).statistic])

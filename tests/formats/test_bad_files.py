@@ -38,10 +38,30 @@ BAD = [
     ("byte order mark alone", "v.csv", b"\xef\xbb\xbf", ["v.csv: is empty"]),
     ("only blanks", "v.csv", b" \n\n\t \n", ["v.csv: is empty"]),
     ("only blanks jsonl", "v.jsonl", b" \n\n", ["v.jsonl: is empty"]),
-    ("missing columns", "v.csv", b"annotator,left\nann,a\n", ["v.csv", "annotator, left;", "pairs need left, right, winner"]),
-    ("misspelt columns", "v.csv", b"lft,right,winer\na,b,a\n", ["lft (did you mean 'left'?)", "winer (did you mean 'winner'?)"]),
-    ("misspelt annotator", "v.csv", GOOD.replace(b"nn", b"n", 1), ["v.csv: column 'anotator'", "'annotator'", "--column"]),
-    ("misspelt task", "v.csv", b"taks,left,right,winner\nt,a,b,a\n", ["v.csv: column 'taks'", "'task'", "--column task=taks"]),
+    (
+        "missing columns",
+        "v.csv",
+        b"annotator,left\nann,a\n",
+        ["v.csv", "annotator, left;", "pairs need left, right, winner"],
+    ),
+    (
+        "misspelt columns",
+        "v.csv",
+        b"lft,right,winer\na,b,a\n",
+        ["lft (did you mean 'left'?)", "winer (did you mean 'winner'?)"],
+    ),
+    (
+        "misspelt annotator",
+        "v.csv",
+        GOOD.replace(b"nn", b"n", 1),
+        ["v.csv: column 'anotator'", "'annotator'", "--column"],
+    ),
+    (
+        "misspelt task",
+        "v.csv",
+        b"taks,left,right,winner\nt,a,b,a\n",
+        ["v.csv: column 'taks'", "'task'", "--column task=taks"],
+    ),
     ("task_id", "v.csv", b"task_id,left,right,winner\nt,a,b,a\n", ["v.csv: column 'task_id'", "--column task=task_id"]),
     ("winner is neither", "v.csv", GOOD + b"x,a,b,q\n", ["v.csv:4: winner 'q' is neither 'a' nor 'b'"]),
     ("winner missing", "v.csv", GOOD + b"x,a,b,\n", ["v.csv:4: winner is missing"]),
@@ -56,10 +76,20 @@ BAD = [
     ("too many fields", "v.csv", GOOD + b"x,a,b,a,extra\n", ["v.csv:4: 5 fields where the header has 4"]),
     ("too few fields", "v.csv", GOOD + b"x,a,b\n", ["v.csv:4: winner is missing"]),
     ("unclosed quote", "v.csv", GOOD + b'x,"a,b,a\ny,a,b,a\n', ["v.csv:4: a quotation mark", "never closed"]),
-    ("unclosed quote in header", "v.csv", b'left,"right,winner\na,b,a\n', ["v.csv:1: a quotation mark", "never closed"]),
+    (
+        "unclosed quote in header",
+        "v.csv",
+        b'left,"right,winner\na,b,a\n',
+        ["v.csv:1: a quotation mark", "never closed"],
+    ),
     ("text after quote", "v.csv", GOOD + b'x,"a"b,b,b\n', ["v.csv:4: a quotation mark", "within a field"]),
     ("column twice", "v.csv", b"left,left,right,winner\na,a,b,a\n", ["v.csv: two columns are called 'left'"]),
-    ("column twice by case", "v.csv", b"left,LEFT,right,winner\na,a,b,a\n", ["v.csv: 'left' and 'LEFT' are the same name"]),
+    (
+        "column twice by case",
+        "v.csv",
+        b"left,LEFT,right,winner\na,a,b,a\n",
+        ["v.csv: 'left' and 'LEFT' are the same name"],
+    ),
     ("no header", "v.csv", b"ann,a,b,a\nann,b,c,c\n", ["v.csv: two columns", "the first line must name the columns"]),
     (
         "after sep=",
@@ -80,13 +110,28 @@ BAD = [
     ("damaged gz", "v.csv.gz", gzip.compress(GOOD, mtime=0)[:12] + b"\xff" * 40, ["v.csv.gz: is not a whole .gz file"]),
     ("not gz", "v.csv.gz", GOOD, ["v.csv.gz: is not a whole .gz file"]),
     ("cut zst", "v.csv.zst", zstandard.compress(GOOD)[:-5], ["v.csv.zst: is not a whole .zst file"]),
-    ("cut second frame", "v.csv.zst", zstandard.compress(GOOD) + zstandard.compress(GOOD)[:-5], ["is not a whole .zst file"]),
+    (
+        "cut second frame",
+        "v.csv.zst",
+        zstandard.compress(GOOD) + zstandard.compress(GOOD)[:-5],
+        ["is not a whole .zst file"],
+    ),
     ("not zst", "v.csv.zst", GOOD, ["v.csv.zst: is not a whole .zst file"]),
     ("cut parquet", "v.parquet", PARQUET[:-30], ["v.parquet: is not a whole Parquet file"]),
-    ("damaged parquet", "v.parquet", PARQUET[:4] + bytes(60) + PARQUET[64:], ["v.parquet: is not a whole Parquet file"]),
+    (
+        "damaged parquet",
+        "v.parquet",
+        PARQUET[:4] + bytes(60) + PARQUET[64:],
+        ["v.parquet: is not a whole Parquet file"],
+    ),
     ("junk parquet", "v.parquet", b"PAR1 junk and more junk PAR1", ["v.parquet: is not a whole Parquet file"]),
     ("not parquet", "v.parquet", GOOD, ["v.parquet: is not a whole Parquet file"]),
-    ("cut parquet gz", "v.parquet.gz", gzip.compress(PARQUET[:-30], mtime=0), ["v.parquet.gz: is not a whole Parquet file"]),
+    (
+        "cut parquet gz",
+        "v.parquet.gz",
+        gzip.compress(PARQUET[:-30], mtime=0),
+        ["v.parquet.gz: is not a whole Parquet file"],
+    ),
     ("winner in parquet", "v.parquet", parquet(GOOD + b"x,a,b,q\n"), ["v.parquet:3: winner 'q' is neither"]),
     ("suffix", "v.xlsx", GOOD, ["v.xlsx: unknown kind of file '.xlsx'", ".csv, .tsv, .jsonl or .parquet"]),
     ("no suffix", "votes", GOOD, ["votes: unknown kind of file 'votes'"]),
@@ -102,8 +147,18 @@ BAD = [
     ("rank negative", "v.csv", RANKS + b"ann,y,-1\n", ["v.csv:3: rank -1 is below 0"]),
     ("rank missing", "v.csv", RANKS + b"ann,y,\n", ["v.csv:3: rank is missing"]),
     ("rank is text", "v.csv", RANKS + b"ann,y,first\n", ["v.csv:3: rank 'first' is not a finite number"]),
-    ("item twice in a list", "v.csv", RANKS + b"ann,y,2\nann,x,3\n", ["v.csv:4: 'x' has another rank in the same list"]),
-    ("grade and rank", "v.csv", b"item,rank,grade\nx,1,1\n", ["v.csv: 'grade' and 'rank' both", "--column grade=grade"]),
+    (
+        "item twice in a list",
+        "v.csv",
+        RANKS + b"ann,y,2\nann,x,3\n",
+        ["v.csv:4: 'x' has another rank in the same list"],
+    ),
+    (
+        "grade and rank",
+        "v.csv",
+        b"item,rank,grade\nx,1,1\n",
+        ["v.csv: 'grade' and 'rank' both", "--column grade=grade"],
+    ),
     ("JSON broken", "v.jsonl", JSON + b'{"left":"a",\n', ["v.jsonl:2: is not JSON", "character 13"]),
     ("JSON array", "v.jsonl", JSON + b'["a","b"]\n', ["v.jsonl:2: is not a JSON object"]),
     ("JSON number", "v.jsonl", b"\n3\n", ["v.jsonl:2: is not a JSON object"]),
@@ -166,7 +221,11 @@ def test_header_alone_is_an_empty_study(tmp_path, file):
         ("mac.csv", GOOD.replace(b"\n", b"\r"), ["a", "b", "c"]),
         ("marked.csv", b"\xef\xbb\xbf" + GOOD, ["a", "b", "c"]),
         ("marked.jsonl", b"\xef\xbb\xbf" + JSON, ["a", "b"]),
-        ("mixed.jsonl", b'{"left":"a","right":1,"winner":"a"}\n{"left":1,"right":true,"winner":1}\n', ["1", "a", "true"]),
+        (
+            "mixed.jsonl",
+            b'{"left":"a","right":1,"winner":"a"}\n{"left":1,"right":true,"winner":1}\n',
+            ["1", "a", "true"],
+        ),
         ("two-frames.csv.zst", zstandard.compress(HEADER) + zstandard.compress(b"x,a,b,a\n"), ["a", "b"]),
         ("two-members.csv.gz", gzip.compress(HEADER, mtime=0) + gzip.compress(b"x,a,b,a\n", mtime=0), ["a", "b"]),
         ("V.CSV", GOOD, ["a", "b", "c"]),
@@ -203,7 +262,10 @@ def test_paths_that_are_no_files(tmp_path):
         (b"item,grade\nx,1\ny,2\nx,3\n", "v.csv:2: 'x' has another value elsewhere"),
         (b"item,grade\nx,NaN\n", "v.csv:2: grade 'NaN' is not a finite number"),
         (b"item,score\nx,\n", "v.csv:2: score is missing"),
-        (b"item,annotator\nx,ann\n", "v.csv: needs item and one of grade, score, rank; the columns are item, annotator"),
+        (
+            b"item,annotator\nx,ann\n",
+            "v.csv: needs item and one of grade, score, rank; the columns are item, annotator",
+        ),
         (b"itm,grade\nx,1\n", "itm (did you mean 'item'?)"),
         (b"taks,item,grade\nt,x,1\n", "v.csv: column 'taks' is not known; did you mean 'task'?"),
         (b"item,rank\n,1\n", "v.csv:2: item is missing"),
@@ -226,7 +288,9 @@ def test_gold_of_two_kinds(tmp_path):
 
 def command(*arguments: object) -> subprocess.CompletedProcess:
     start = "from crowdrank.cli import main; main()"
-    return subprocess.run([sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
 
 
 # A representative few: each run starts a Python of its own.

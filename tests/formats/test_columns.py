@@ -12,13 +12,17 @@ from crowdrank.study import LEFT, RIGHT, TIE
 def pairs(study) -> list[tuple]:
     words, rows = study.vocabulary, study.pairs
     item = words.items[words.entry_item]
-    return list(zip(words.annotators[rows.annotator], item[rows.left], item[rows.right], rows.outcome.tolist(), strict=True))
+    return list(
+        zip(words.annotators[rows.annotator], item[rows.left], item[rows.right], rows.outcome.tolist(), strict=True)
+    )
 
 
 def grades(study) -> list[tuple]:
     words, rows = study.vocabulary, study.grades
     task, item = words.tasks[words.entry_task], words.items[words.entry_item]
-    return list(zip(words.annotators[rows.annotator], task[rows.entry], item[rows.entry], rows.grade.tolist(), strict=True))
+    return list(
+        zip(words.annotators[rows.annotator], task[rows.entry], item[rows.entry], rows.grade.tolist(), strict=True)
+    )
 
 
 def lists(study) -> list[tuple]:
@@ -111,13 +115,17 @@ def test_wrong_options(columns, wanted):
         cr.judgments({"user": ["u"], "item": ["x"], "grade": [1]}, columns=columns)
 
 
-@pytest.mark.parametrize("near", ["anotator", "annotater", "annotators", "annotator_id", "Worker_ID", "wroker", "judge_id"])
+@pytest.mark.parametrize(
+    "near", ["anotator", "annotater", "annotators", "annotator_id", "Worker_ID", "wroker", "judge_id"]
+)
 def test_a_misspelt_annotator_is_not_ignored(near):
     with pytest.raises(cr.JudgmentError, match=f"column '{near}' is not known; did you mean 'annotator'"):
         cr.judgments({near: ["ann"], "item": ["x"], "grade": [1]})
 
 
-@pytest.mark.parametrize("other", ["id", "tags", "mask", "turn", "language", "timestamp", "note", "title", "question_id"])
+@pytest.mark.parametrize(
+    "other", ["id", "tags", "mask", "turn", "language", "timestamp", "note", "title", "question_id"]
+)
 def test_other_columns_are_ignored(other):
     assert len(cr.judgments({other: ["?"], "annotator": ["ann"], "item": ["x"], "grade": [1]})) == 1
 
@@ -136,7 +144,12 @@ def test_without_an_annotator_there_is_one_and_a_note():
 
 def test_a_list_column_tells_lists_of_one_annotator_apart():
     frame = {"annotator": ["ann"] * 4, "list": [1, 1, 2, 2], "item": ["x", "y", "y", "x"], "rank": [1, 2, 1, 2]}
-    assert lists(cr.judgments(frame)) == [(0, "ann", "x", 1.0), (0, "ann", "y", 2.0), (1, "ann", "y", 1.0), (1, "ann", "x", 2.0)]
+    assert lists(cr.judgments(frame)) == [
+        (0, "ann", "x", 1.0),
+        (0, "ann", "y", 2.0),
+        (1, "ann", "y", 1.0),
+        (1, "ann", "x", 2.0),
+    ]
     with pytest.raises(cr.JudgmentError, match="row 3: 'x' has another rank in the same list"):
         cr.judgments({name: values for name, values in frame.items() if name != "list"})
 
@@ -160,7 +173,12 @@ def test_what_tells_lists_apart_is_named():
 
 def test_votes_of_an_election():
     frame = {"Voter": ["v", "v", "w", "w"], "Candidate": ["x", "y", "y", "x"], "Place": [1, 2, 1, 2]}
-    assert lists(cr.judgments(frame)) == [(0, "v", "x", 1.0), (0, "v", "y", 2.0), (1, "w", "y", 1.0), (1, "w", "x", 2.0)]
+    assert lists(cr.judgments(frame)) == [
+        (0, "v", "x", 1.0),
+        (0, "v", "y", 2.0),
+        (1, "w", "y", 1.0),
+        (1, "w", "x", 2.0),
+    ]
     ballots = {"ballot": [1, 1, 2, 2], "candidate": frame["Candidate"], "place": frame["Place"]}
     assert [row[0] for row in lists(cr.judgments(ballots))] == [0, 0, 1, 1]
 
@@ -184,9 +202,7 @@ def test_what_to_type_for_columns_of_other_names(frame, typed):
         cr.judgments({name: ["1"] if name != "right" else ["2"] for name in frame}, columns=dict(options))
 
 
-LEFT_OUT = (
-    "what a list leaves out is taken as not compared with what it names; if it stands below, say --top-k (top_k=True); if not, "
-)
+LEFT_OUT = "what a list leaves out is taken as not compared with what it names; if it stands below, say --top-k (top_k=True); if not, "
 
 
 def ballots(*texts: str) -> dict[str, list]:

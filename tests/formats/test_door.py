@@ -1,8 +1,8 @@
 """What comes in by the door: anything written is read back as the same study, and anything else is read or refused.
 
-An id is the exact text of its cell: quotation marks, separators, line breaks (also a lone carriage return) and blanks around
-it are part of it. An id of blanks alone is a cell left empty and is refused; so is a NUL in CSV and TSV, which marks a file as
-no text.
+An id is the exact text of its cell: quotation marks, separators, line breaks (also a lone carriage return) and blanks
+around it are part of it. An id of blanks alone is a cell left empty and is refused; so is a NUL in CSV and TSV, which
+marks a file as no text.
 """
 
 import gzip
@@ -25,7 +25,27 @@ FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 MANY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 odd = st.sampled_from(
-    ['"', ",", "\n", "\r", "\r\n", "\t", ";", " x", "x ", "'", '""', "🙂", "\ufeffx", "#", "\\", "null", "NaN", "é", "e\u0301"]
+    [
+        '"',
+        ",",
+        "\n",
+        "\r",
+        "\r\n",
+        "\t",
+        ";",
+        " x",
+        "x ",
+        "'",
+        '""',
+        "🙂",
+        "\ufeffx",
+        "#",
+        "\\",
+        "null",
+        "NaN",
+        "é",
+        "e\u0301",
+    ]
 )
 text = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), odd, st.just("long" * 5000)
@@ -72,7 +92,13 @@ def contents(study) -> tuple:
     return (
         [list(words.tasks), list(words.items), list(who), words.entry_task.tolist(), words.entry_item.tolist()],
         Counter(
-            zip(who[study.grades.annotator], task[study.grades.entry], item[study.grades.entry], study.grades.grade, strict=True)
+            zip(
+                who[study.grades.annotator],
+                task[study.grades.entry],
+                item[study.grades.entry],
+                study.grades.grade,
+                strict=True,
+            )
         ),
         Counter(
             zip(
@@ -84,7 +110,9 @@ def contents(study) -> tuple:
                 strict=True,
             )
         ),
-        Counter(zip(who[lists.list_annotator[rows]], task[lists.entry], item[lists.entry], lists.position, strict=True)),
+        Counter(
+            zip(who[lists.list_annotator[rows]], task[lists.entry], item[lists.entry], lists.position, strict=True)
+        ),
     )
 
 
@@ -128,7 +156,9 @@ def helps(message: str, path) -> bool:
     return str(path) in message and len(message) < 20_000
 
 
-@pytest.mark.parametrize("file", ["votes.csv", "votes.jsonl", "votes.parquet", "votes.txt", "votes.csv.gz", "votes.csv.zst"])
+@pytest.mark.parametrize(
+    "file", ["votes.csv", "votes.jsonl", "votes.parquet", "votes.txt", "votes.csv.gz", "votes.csv.zst"]
+)
 @MANY
 @given(content=st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(tmp_path, file, content):

@@ -142,9 +142,13 @@ def test_missing_integers_and_mixed_objects():
             cr.judgments(pd.DataFrame({"item": item, "grade": [1, 2]}))
 
 
-@pytest.mark.parametrize("grade", [["1", "2.5"], [True, False], pd.array([1, 2], dtype="Int64"), np.array([1, 2], np.float32)])
+@pytest.mark.parametrize(
+    "grade", [["1", "2.5"], [True, False], pd.array([1, 2], dtype="Int64"), np.array([1, 2], np.float32)]
+)
 def test_grades_of_any_numeric_type(grade):
-    assert cr.judgments(pd.DataFrame({"item": ["x", "y"], "grade": grade})).grades.grade.tolist() == [float(g) for g in grade]
+    assert cr.judgments(pd.DataFrame({"item": ["x", "y"], "grade": grade})).grades.grade.tolist() == [
+        float(g) for g in grade
+    ]
 
 
 @pytest.mark.parametrize("grade", [[1, np.inf], [1, "good"], [b"1", b"x"], TIMES[:2], [[1], [2]]])
@@ -164,7 +168,9 @@ def test_the_input_is_left_as_it_is():
 def test_the_index_of_a_pandas_frame_does_not_matter():
     frame = pd.DataFrame(VOTES, index=[9, 9, 3, 1])
     assert arrays(cr.judgments(frame)) == arrays(cr.judgments(VOTES))
-    assert arrays(cr.judgments(pd.DataFrame([["x", "y", "x"]]), columns={"left": "0", "right": "1", "winner": "2"}))[1] == [
+    assert arrays(cr.judgments(pd.DataFrame([["x", "y", "x"]]), columns={"left": "0", "right": "1", "winner": "2"}))[
+        1
+    ] == [
         "x",
         "y",
     ]
@@ -206,7 +212,9 @@ def test_what_is_no_name_of_a_file(given, wanted):
 
 
 def test_a_method_wants_judgments():
-    with pytest.raises(cr.JudgmentError, match=r"judgments are wanted, not the name of a file: cr\.read\('ok\.csv'\) reads them"):
+    with pytest.raises(
+        cr.JudgmentError, match=r"judgments are wanted, not the name of a file: cr\.read\('ok\.csv'\) reads them"
+    ):
         cr.fit("borda", "ok.csv")
     with pytest.raises(cr.JudgmentError, match=r"not DataFrame: cr\.judgments\(frame\) makes them"):
         cr.fit("borda", pl.DataFrame(VOTES))

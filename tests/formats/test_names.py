@@ -26,7 +26,8 @@ def test_blanks_around_names_do_not_count():
 @pytest.mark.parametrize("name", ["v.csv", "v.tsv", "v.jsonl", "v.parquet"])
 def test_blanks_in_files(tmp_path, name):
     cr.write(
-        pl.DataFrame({"annotator": ["k", "k", "l"], "item": [" Anna B", "Cy", "Anna B "], "grade": [1, 2, 3]}), tmp_path / name
+        pl.DataFrame({"annotator": ["k", "k", "l"], "item": [" Anna B", "Cy", "Anna B "], "grade": [1, 2, 3]}),
+        tmp_path / name,
     )
     assert list(cr.read(tmp_path / name).vocabulary.items) == ["Anna B", "Cy"]
 
@@ -59,5 +60,7 @@ def test_an_item_may_be_called_draw():
 
 
 def test_the_word_for_a_tie_is_said():
-    with pytest.raises(cr.JudgmentError, match="row 0: winner 'none' is neither 'x' nor 'y'; where neither won, write 'tie'"):
+    with pytest.raises(
+        cr.JudgmentError, match="row 0: winner 'none' is neither 'x' nor 'y'; where neither won, write 'tie'"
+    ):
         cr.judgments({"left": ["x"], "right": ["y"], "winner": ["none"]})

@@ -25,7 +25,9 @@ def test_any_usual_separator(tmp_path, mark, name, first):
 
 
 def test_decimal_commas_stand_in_tables_with_semicolons(tmp_path):
-    found, study = items(tmp_path / "v.csv", "annotator;item;grade\nann;Smith, Ann;1,5\nann;7,5;-0,25 \nann;z;2.5\nann;u;3\n")
+    found, study = items(
+        tmp_path / "v.csv", "annotator;item;grade\nann;Smith, Ann;1,5\nann;7,5;-0,25 \nann;z;2.5\nann;u;3\n"
+    )
     assert found == ["7,5", "Smith, Ann", "u", "z"]  # names stay as they are
     assert study.grades.grade.tolist() == [1.5, -0.25, 2.5, 3.0]
 

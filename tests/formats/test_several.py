@@ -11,7 +11,13 @@ import pytest
 import crowdrank as cr
 from crowdrank.formats import write_files
 
-PAIRS = {"task": ["t", "t"], "annotator": ["ann", "bob"], "left": ["x", "y"], "right": ["y", "z"], "winner": ["x", "tie"]}
+PAIRS = {
+    "task": ["t", "t"],
+    "annotator": ["ann", "bob"],
+    "left": ["x", "y"],
+    "right": ["y", "z"],
+    "winner": ["x", "tie"],
+}
 GRADES = {"task": ["t", "u"], "annotator": ["cid", "ann"], "item": ["w", "x"], "grade": [2.0, 1.0]}
 RANKS = {"task": ["u", "u"], "annotator": ["bob", "bob"], "item": ["x", "y"], "rank": [1, 2]}
 FILES = ["v.csv", "v.tsv", "v.jsonl", "v.parquet", "v.csv.gz", "v.parquet.zst"]
@@ -57,7 +63,8 @@ def test_reading_one_part_empty_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "values", "stored"), [("grade", [2, 0], [2, 0]), ("score", [0.5, -1], [0.5, -1]), ("rank", [1, 2], [-1, -2])]
+    ("kind", "values", "stored"),
+    [("grade", [2, 0], [2, 0]), ("score", [0.5, -1], [0.5, -1]), ("rank", [1, 2], [-1, -2])],
 )
 @pytest.mark.parametrize("file", FILES)
 def test_gold(tmp_path, file, kind, values, stored):
@@ -70,7 +77,9 @@ def test_gold_from_several_files_with_tasks_aligns_with_a_study(tmp_path):
     write_files(
         {
             tmp_path / "a.csv": pl.DataFrame({"task": ["t"], "item": ["y"], "grade": [3]}),
-            tmp_path / "b.parquet": pl.DataFrame({"task": ["u", "t"], "item": ["x", "y"], "grade": [1, 3]}),  # y again, the same
+            tmp_path / "b.parquet": pl.DataFrame(
+                {"task": ["u", "t"], "item": ["x", "y"], "grade": [1, 3]}
+            ),  # y again, the same
         }
     )
     gold = cr.read_gold(tmp_path / "a.csv", tmp_path / "b.parquet")

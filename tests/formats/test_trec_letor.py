@@ -217,4 +217,6 @@ def test_measures_of_a_run_are_trec_evals(tmp_path):
         theirs = judge.evaluate(pytrec_eval.parse_run(run))
     for row in ours.per_task.to_dicts():
         told = theirs[row["task"]]
-        assert [row["map"], row["trec-ndcg"], row["p@5"]] == pytest.approx([told["map"], told["ndcg"], told["P_5"]], abs=1e-9)
+        assert [row["map"], row["trec-ndcg"], row["p@5"]] == pytest.approx(
+            [told["map"], told["ndcg"], told["P_5"]], abs=1e-9
+        )

@@ -95,7 +95,9 @@ def test_a_tie_needs_no_strength(tmp_path, value):
 def test_misspelt_ones_are_not_ignored(near, role):
     with pytest.raises(cr.JudgmentError, match=f"column '{near}' is not known; did you mean '{role}'"):
         cr.judgments({**VOTES, near: WEIGHT})
-    assert len(cr.judgments({near: [1], "item": ["x"], "grade": [1], "annotator": ["a"]})) == 1  # grades have no such column
+    assert (
+        len(cr.judgments({near: [1], "item": ["x"], "grade": [1], "annotator": ["a"]})) == 1
+    )  # grades have no such column
 
 
 @pytest.mark.parametrize("other", ["height", "length", "width", "strange"])
@@ -183,6 +185,11 @@ def test_grades_and_rankings_with_a_column_of_pairs_say_that_it_is_not_used(tmp_
 
 def test_quality_is_the_weighted_share():
     """ann is right about a vote that counts three times and wrong about one that counts once."""
-    votes = {"annotator": ["ann", "ann", *["bob"] * 8], "left": ["x"] * 10, "right": ["y"] * 10, "winner": ["x", "y", *["x"] * 8]}
+    votes = {
+        "annotator": ["ann", "ann", *["bob"] * 8],
+        "left": ["x"] * 10,
+        "right": ["y"] * 10,
+        "winner": ["x", "y", *["x"] * 8],
+    }
     consensus = cr.BradleyTerry().fit(cr.judgments({**votes, "weight": [3.0, *[1.0] * 9]}))
     assert consensus.annotators["quality"].to_list() == [0.75, 1.0]

@@ -13,7 +13,9 @@ def items(tasks, seed=0, prefix="q", size=10):
     """A data frame of features with the true grade: high where two features have the same sign."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(tasks * size, 4))
-    relevance = np.sign(x[:, 0] * x[:, 1]) * np.minimum(np.abs(x[:, 0]), np.abs(x[:, 1])) + 0.2 * rng.normal(size=len(x))
+    relevance = np.sign(x[:, 0] * x[:, 1]) * np.minimum(np.abs(x[:, 0]), np.abs(x[:, 1])) + 0.2 * rng.normal(
+        size=len(x)
+    )
     names = {
         "task": [f"{prefix}{n // size:03}" for n in range(len(x))],
         "item": [f"{prefix}{n // size:03}-{n % size:02}" for n in range(len(x))],
@@ -22,7 +24,7 @@ def items(tasks, seed=0, prefix="q", size=10):
     return pl.DataFrame({**names, **{f"f{n}": x[:, n] for n in range(4)}, "grade": grade})
 
 
-def lesson(frame):
+def training_set(frame):
     """Features, and gold."""
     return cr.features(frame.drop("grade")), cr.gold(frame.select("task", "item", "grade"))
 
@@ -41,11 +43,11 @@ def unanimous(frame):
 
 def ndcg(ranker, frame):
     """Of new items."""
-    features, gold = lesson(frame)
+    features, gold = training_set(frame)
     return cr.evaluate(ranker.rank(features), gold, ["ndcg@5"], skip_empty=True).mean["ndcg@5"]
 
 
 @pytest.fixture(scope="session")
 def graded():
     """The functions above."""
-    return SimpleNamespace(items=items, lesson=lesson, crowd=crowd, unanimous=unanimous, ndcg=ndcg)
+    return SimpleNamespace(items=items, training_set=training_set, crowd=crowd, unanimous=unanimous, ndcg=ndcg)

@@ -9,7 +9,9 @@ LETOR = "2 qid:q1 1:1 2:1 #docid = x inc = 1\n0 qid:q1 2:2 1:5 # docid=y prob = 
 VALUES = [[1, 1], [5, 2], [3, 0.5]]  # of x and y in q1, and z in q2
 
 
-@pytest.mark.parametrize("name", ["features.csv", "features.csv.gz", "features.parquet", "features.jsonl", "features.txt"])
+@pytest.mark.parametrize(
+    "name", ["features.csv", "features.csv.gz", "features.parquet", "features.jsonl", "features.txt"]
+)
 def test_every_kind_of_file(tmp_path, name):
     path = tmp_path / name
     if name.endswith(".txt"):

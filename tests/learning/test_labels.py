@@ -13,7 +13,9 @@ def over(judgments, takes=("grades", "pairs", "rankings")):
 
 
 def test_judgments_get_the_codes_of_the_features():
-    given = cr.judgments({"task": ["b", "a", "a"], "annotator": ["k", "k", "k"], "item": ["y", "z", "x"], "grade": [2, 1, 0]})
+    given = cr.judgments(
+        {"task": ["b", "a", "a"], "annotator": ["k", "k", "k"], "item": ["y", "z", "x"], "grade": [2, 1, 0]}
+    )
     grades = over(given).grades
     assert dict(zip(grades.entry.tolist(), grades.grade.tolist(), strict=True)) == {4: 2, 2: 1, 0: 0}
 

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdrank.numerics.agreement import concordance, concordance_of_ranks, count_answers, pair_agreement, spread_of_lists
+from crowdrank.numerics.agreement import (
+    concordance,
+    concordance_of_ranks,
+    count_answers,
+    pair_agreement,
+    spread_of_lists,
+)
 from crowdrank.study import Pairs
 
 # Few values, so that positions and scores are often equal.
@@ -52,7 +58,8 @@ def test_ranks_agree_with_looking_at_every_pair(lists):
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 4), st.integers(-1, 1), st.integers(1, 3)), max_size=20
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 4), st.integers(-1, 1), st.integers(1, 3)),
+        max_size=20,
     ),
     st.booleans(),
 )

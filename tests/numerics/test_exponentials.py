@@ -36,7 +36,8 @@ def test_what_falls_smoothly_is_a_sum_of_powers(discount, n):
 
 
 @pytest.mark.parametrize(
-    "values", [np.r_[np.ones(10), np.zeros(90)], np.arange(1.0, 50.0), np.r_[np.ones(10), np.full(90, 0.1)], -np.ones(5)]
+    "values",
+    [np.r_[np.ones(10), np.zeros(90)], np.arange(1.0, 50.0), np.r_[np.ones(10), np.full(90, 0.1)], -np.ones(5)],
 )
 def test_what_does_not_is_none(values):
     assert falling(values) is None

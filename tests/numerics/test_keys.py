@@ -39,7 +39,11 @@ def test_packed_sorted_counted_and_unpacked_they_are_the_votes(rows, pooled, sid
     keys.sort()
     keys, count = k.count_runs(keys)
     found = dict(
-        zip(zip(*(column.tolist() for column in k.unpacked(keys, FIRST, widths)), strict=True), count.tolist(), strict=True)
+        zip(
+            zip(*(column.tolist() for column in k.unpacked(keys, FIRST, widths)), strict=True),
+            count.tolist(),
+            strict=True,
+        )
     )
     assert found == Counter(expected_row(row, pooled, sides) for row in rows)
     assert len(keys) == len(found)

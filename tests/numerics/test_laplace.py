@@ -43,8 +43,8 @@ def test_blocks_are_inverted_as_the_whole_is():
     rng = np.random.default_rng(4)
     starts = np.array([0, 3, 4, 9, 12])
     hessian, own = np.zeros((13, 13)), rng.uniform(0.3, 1.0, 13)
-    one, other, bend = [], [], rng.uniform(0.1, 1.0, 40)
-    for weight in bend:
+    one, other, curvature = [], [], rng.uniform(0.1, 1.0, 40)
+    for weight in curvature:
         group = rng.choice([0, 2, 3])
         i, j = rng.choice(np.arange(starts[group], starts[group + 1]), 2, replace=False)
         hessian[[i, j], [i, j]] += weight
@@ -55,7 +55,7 @@ def test_blocks_are_inverted_as_the_whole_is():
     group = np.repeat(np.arange(4), np.diff(starts)).astype(np.int32)
     dense = dense_spread(hessian, group)
     codes = np.array(one, dtype=np.int32), np.array(other, dtype=np.int32)
-    blocks = block_spread(np.diag(hessian).copy(), *codes, bend, starts)
+    blocks = block_spread(np.diag(hessian).copy(), *codes, curvature, starts)
     assert blocks.variance == pytest.approx(dense.variance, rel=1e-7, abs=1e-9)
     assert blocks.of_gaps(*codes) == pytest.approx(dense.of_gaps(*codes), rel=1e-7)
 

@@ -17,7 +17,7 @@ class Smooth:
         self.hessian = self.functions[2](x)
         return float(self.functions[0](x)), self.functions[1](x)
 
-    def curvature(self, v):
+    def hessian_product(self, v):
         return self.hessian @ v
 
     def diagonal(self):
@@ -28,14 +28,14 @@ def logistic_regression(seed):
     rng = np.random.default_rng(seed)
     features, answers = rng.normal(size=(60, 8)), rng.random(60) < 0.5
 
-    def bend(x):
+    def curvature(x):
         p = expit(features @ x)
         return features.T * (p * (1 - p)) @ features + 0.1 * np.eye(8)
 
     return Smooth(
         lambda x: (np.logaddexp(0, features @ x) - answers * (features @ x)).sum() + 0.05 * x @ x,
         lambda x: features.T @ (expit(features @ x) - answers) + 0.1 * x,
-        bend,
+        curvature,
     )
 
 
@@ -45,7 +45,9 @@ ROSENBROCK = Smooth(rosen, rosen_der, rosen_hess)
 @pytest.mark.parametrize("seed", range(5))
 def test_logistic_regression_agrees_with_scipy(seed):
     objective = logistic_regression(seed)
-    expected = minimize(objective.functions[0], np.zeros(8), jac=objective.functions[1], method="BFGS", options={"gtol": 1e-8})
+    expected = minimize(
+        objective.functions[0], np.zeros(8), jac=objective.functions[1], method="BFGS", options={"gtol": 1e-8}
+    )
     found = minimise(objective, np.zeros(8), max_iter=50, tol=1e-8)
     assert found.converged
     assert found.steps < 15
@@ -91,7 +93,7 @@ def test_the_start_is_left_alone():
 def test_held_parameters_stay_and_the_others_find_their_minimum():
     objective = logistic_regression(0)
     start = np.linspace(-1, 1, 8)
-    found = minimise(objective, start, max_iter=50, tol=1e-9, held=slice(5, 8))
+    found = minimise(objective, start, max_iter=50, tol=1e-9, fixed=slice(5, 8))
     expected = minimize(lambda free: objective.functions[0](np.r_[free, start[5:]]), start[:5], method="BFGS")
     assert found.converged
     assert np.array_equal(found.x[5:], start[5:])

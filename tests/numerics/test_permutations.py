@@ -32,10 +32,16 @@ def err(gains):
 
 
 def summed_precision(gains):
-    return sum(sum(gain > 0 for gain in gains[: place + 1]) / (place + 1) for place, gain in enumerate(gains) if gain > 0)
+    return sum(
+        sum(gain > 0 for gain in gains[: place + 1]) / (place + 1) for place, gain in enumerate(gains) if gain > 0
+    )
 
 
-CASES = {"ndcg": (SUM, discounts, ndcg), "err": (CASCADE, reciprocals, err), "map": (PRECISION, reciprocals, summed_precision)}
+CASES = {
+    "ndcg": (SUM, discounts, ndcg),
+    "err": (CASCADE, reciprocals, err),
+    "map": (PRECISION, reciprocals, summed_precision),
+}
 
 
 def by_enumeration(score, gain, measure):

@@ -60,7 +60,7 @@ def test_an_objective_has_the_same_bits_on_one_and_two_threads(monkeypatch):
         monkeypatch.setenv("CROWDRANK_THREADS", threads)
         objective = VoteModel(votes, nobody, 1000, 1, "logistic", (), Priors(1.0))
         value, gradient = objective.evaluate(score)
-        seen.add((value, gradient.tobytes(), objective.curvature(score).tobytes()))
+        seen.add((value, gradient.tobytes(), objective.hessian_product(score).tobytes()))
     assert len(seen) == 1
 
 

@@ -21,13 +21,20 @@ BROKEN_LINK = -2
 
 
 def tables(name):
-    parts = (pl.read_csv(FOLDER / name / f"{kind}.csv.gz", schema_overrides={"task": pl.String}) for kind in ("grades", "gold"))
+    parts = (
+        pl.read_csv(FOLDER / name / f"{kind}.csv.gz", schema_overrides={"task": pl.String})
+        for kind in ("grades", "gold")
+    )
     return [part.filter(pl.col("grade") != BROKEN_LINK) for part in parts]
 
 
 def figures(consensus, gold):
     found = cr.evaluate(
-        consensus, cr.gold(gold.select("task", "item", "grade")), ["map", "ndcg", "tau"], unjudged="ignore", skip_empty=True
+        consensus,
+        cr.gold(gold.select("task", "item", "grade")),
+        ["map", "ndcg", "tau"],
+        unjudged="ignore",
+        skip_empty=True,
     )
     return np.nan_to_num(found.values[~np.isnan(found.values[:, 0])]).mean(axis=0)
 
@@ -58,7 +65,9 @@ def test_an_expert_and_a_random_annotator_among_the_crowd():
     """Unmarked: the consensus gains from the one, and takes no notice of the other."""
     grades, gold = tables("trec_rf10")
     entries = grades.select("task", "item").unique(maintain_order=True)
-    expert = gold.join(entries, on=["task", "item"]).select("task", pl.lit("expert").alias("annotator"), "item", "grade")
+    expert = gold.join(entries, on=["task", "item"]).select(
+        "task", pl.lit("expert").alias("annotator"), "item", "grade"
+    )
     noise = np.random.default_rng(0).integers(0, 3, len(entries))
     random = entries.select("task", pl.lit("random").alias("annotator"), "item", pl.Series("grade", noise))
     consensus = cr.fit("gda", cr.judgments(pl.concat([grades, expert, random], how="vertical_relaxed")))
@@ -73,7 +82,10 @@ def test_difficulty_from_two_halves_of_the_llm_judges():
     half = grades["annotator"].unique().sort().gather_every(2)
     found = [
         cr.fit(
-            "gda-pw", cr.judgments(grades.filter(pl.col("annotator").is_in(half.implode()) == side)), difficulty=True, partners=16
+            "gda-pw",
+            cr.judgments(grades.filter(pl.col("annotator").is_in(half.implode()) == side)),
+            difficulty=True,
+            partners=16,
         )
         for side in (True, False)
     ]

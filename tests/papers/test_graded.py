@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def measured(name, *methods):
-    tables = [pl.read_csv(FOLDER / name / f"{table}.csv.gz").filter(pl.col("grade") != -2) for table in ("grades", "gold")]
+    tables = [
+        pl.read_csv(FOLDER / name / f"{table}.csv.gz").filter(pl.col("grade") != -2) for table in ("grades", "gold")
+    ]
     judgments, gold = cr.judgments(tables[0]), cr.gold(tables[1])
     found = []
     for method in methods:

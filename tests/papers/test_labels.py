@@ -25,7 +25,9 @@ def kappa(one, other) -> float:
 
 @pytest.mark.parametrize("name", ["trec_rf10", "llmjudge24"])
 def test_nearer_to_the_experts_than_rounded_means(name):
-    grades = pl.read_csv(DATA / name / "grades.csv.gz", infer_schema_length=None).filter(pl.col("grade").is_between(0, 3))
+    grades = pl.read_csv(DATA / name / "grades.csv.gz", infer_schema_length=None).filter(
+        pl.col("grade").is_between(0, 3)
+    )
     consensus = cr.fit("mean", cr.judgments(grades))
     truth = cr.read_gold(DATA / name / "gold.csv.gz").align(consensus.vocabulary)
     judged = truth >= 0  # NaN, where the experts said nothing, and broken links are not

@@ -45,7 +45,9 @@ def test_the_same_from_letors_own_format(letor, tmp_path):
     rows = cells.group_by("task", "item").agg(pl.col("cell").str.join(" "))
     lines = pl.read_csv(FOLDER / "gold.csv.gz", infer_schema=False).join(rows, on=["task", "item"], how="left")
     lines = lines.with_columns(pl.col("cell").fill_null("1:NULL"))
-    text = lines.select(pl.format("{} qid:{} {} #docid = {} inc = 1 prob = 0.1", "grade", "task", "cell", "item")).to_series()
+    text = lines.select(
+        pl.format("{} qid:{} {} #docid = {} inc = 1 prob = 0.1", "grade", "task", "cell", "item")
+    ).to_series()
     (tmp_path / "agg.txt").write_text("\n".join(text))
     found = cr.evaluate(cr.RRF().fit(cr.read(tmp_path / "agg.txt")), cr.read_gold(tmp_path / "agg.txt"), MEASURES)
     assert [round(value, 2) for value in mean_of_parts(found)] == RRF
@@ -54,7 +56,10 @@ def test_the_same_from_letors_own_format(letor, tmp_path):
 def test_cps_is_well_ahead_of_the_papers(letor):
     """Learned from three parts of each fold. The paper's row starts with 26.52 and ends with 41.02; RRF's, with 38.77 and 47.71."""
     _, gold = letor
-    lists, table = cr.read(FOLDER / "rankings.csv.gz", top_k=True), pl.read_csv(FOLDER / "gold.csv.gz", infer_schema=False)
+    lists, table = (
+        cr.read(FOLDER / "rankings.csv.gz", top_k=True),
+        pl.read_csv(FOLDER / "gold.csv.gz", infer_schema=False),
+    )
     measured = []
     for fold in range(5):
         train = [f"S{(fold + part) % 5 + 1}" for part in range(3)]

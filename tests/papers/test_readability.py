@@ -43,7 +43,11 @@ def test_no_worse_than_the_paper(build, votes_and_grades, method):
 
 @pytest.mark.parametrize(
     ("method", "prior", "measured"),
-    [(method, prior, figure) for method, figures in MEASURED.items() for prior, figure in zip(PRIORS, figures, strict=True)],
+    [
+        (method, prior, figure)
+        for method, figures in MEASURED.items()
+        for prior, figure in zip(PRIORS, figures, strict=True)
+    ],
 )
 def test_every_prior_of_the_table(build, votes_and_grades, method, prior, measured):
     votes, grades = votes_and_grades

@@ -1,7 +1,8 @@
-"""CrowdAgg's rank distributions as Niu et al. (WSDM 2015) compute them: slow, obvious, for tests and benchmarks to measure by.
+"""CrowdAgg's rank distributions as Niu et al. (WSDM 2015) compute them: slow, obvious, for tests and benchmarks to
+measure by.
 
-`contest_chances` writes out what one annotator said about a task as a matrix; Algorithm 1 convolves the contests of an item one after
-the other, Algorithm 2 by halves, with fast Fourier transforms.
+`contest_chances` writes out what one annotator said about a task as a matrix; Algorithm 1 convolves the contests of an
+item one after the other, Algorithm 2 by halves, with fast Fourier transforms.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from crowdrank.study import Floats
 def contest_chances(outcome: NDArray[np.float64], reading: Reading, quality: float = 1.0) -> Floats:
     """The chance that each item stands above each other one (eq. 6 and 9).
 
-    `outcome[s, t]` is 1 if the annotator put s above t, -1 if below, 0 if beside, NaN if they did not judge the two together.
+    `outcome[s, t]` is 1 if the annotator put s above t, -1 if below, 0 if beside, NaN if they did not judge the two
+    together.
     """
     n = len(outcome)
     chance = np.full((n, n), 0.5)

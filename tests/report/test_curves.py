@@ -59,7 +59,9 @@ def test_curves_of_one_task_each_are_those_of_the_task_of_the_item():
     rows = values(report.narrowing(consensus, study.judgments, task="task2"))
     last = {row["item"]: row["mean"] for row in sorted(rows, key=lambda row: row["grades"])}
     words = consensus.vocabulary
-    second = {words.items[words.entry_item[entry]]: consensus.score[entry] for entry in np.flatnonzero(words.entry_task == 1)}
+    second = {
+        words.items[words.entry_item[entry]]: consensus.score[entry] for entry in np.flatnonzero(words.entry_task == 1)
+    }
     assert last == pytest.approx({item: second[item] for item in last}, abs=0.05)
 
 

@@ -4,7 +4,9 @@ from crowdrank.report import replay_curves
 
 
 def test_a_line_and_a_band_for_each_policy():
-    curves = pl.DataFrame({"policy": ["b", "b", "a", "a"], "seed": [0, 1, 0, 1], "votes": [50] * 4, "acc": [0.5, 0.7, 0.6, 0.6]})
+    curves = pl.DataFrame(
+        {"policy": ["b", "b", "a", "a"], "seed": [0, 1, 0, 1], "votes": [50] * 4, "acc": [0.5, 0.7, 0.6, 0.6]}
+    )
     chart = replay_curves(curves).to_dict()
     assert [layer["mark"]["type"] for layer in chart["layer"]] == ["area", "line"]
     assert chart["layer"][1]["encoding"]["color"]["sort"] == ["b", "a"]

@@ -24,7 +24,13 @@ def shown(trained):
 def test_one_square_for_each_weight(trained):
     rows = {(row["annotator"], row["weight"]): row for row in shown(trained)}
     assert len(rows) == 6  # nothing is shared: no row for all others
-    assert rows["ann", "missing"] == {"annotator": "ann", "weight": "missing", "value": -2.0, "size": 1.0, "sign": "negative"}
+    assert rows["ann", "missing"] == {
+        "annotator": "ann",
+        "weight": "missing",
+        "value": -2.0,
+        "size": 1.0,
+        "sign": "negative",
+    }
     assert rows["ann", "preferred"]["size"] == 0.25
     assert rows["bob", "preferred"]["sign"] == "negative"
 

@@ -126,7 +126,9 @@ def test_order_bias_adds_log_odds_to_the_left():
         left, right, _ = model(study, ties=0.2, bias=bias)
         assert_share(study.judgments.pairs.outcome == LEFT, left)
         assert_share(study.judgments.pairs.outcome == RIGHT, right)
-    assert_share(pairs(votes=50_000, spammers=1.0, spread=None, order_bias=0.8).judgments.pairs.outcome == LEFT, expit(0.8))
+    assert_share(
+        pairs(votes=50_000, spammers=1.0, spread=None, order_bias=0.8).judgments.pairs.outcome == LEFT, expit(0.8)
+    )
 
 
 def test_fatigue_wears_quality_down_to_a_coin():

@@ -19,7 +19,10 @@ def mixed(build):
 def shadow_of(spoilt, added):
     """The annotator whom an added one shadows, by what they judged."""
     pairs = spoilt.pairs
-    what = {k: [*zip(pairs.left[pairs.annotator == k], pairs.right[pairs.annotator == k], strict=True)] for k in (0, 1, added)}
+    what = {
+        k: [*zip(pairs.left[pairs.annotator == k], pairs.right[pairs.annotator == k], strict=True)]
+        for k in (0, 1, added)
+    }
     return next(k for k in (0, 1) if what[k] == what[added])
 
 

@@ -22,7 +22,8 @@ Gamma = Annotated[
     ),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another setting of the policy. May be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Another setting of the policy. May be repeated."),
 ]
 
 
@@ -30,7 +31,9 @@ def next_questions(
     files: options.Files,
     annotator: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Who is at hand; may be repeated. By default whoever tells most.", show_default=False),
+        typer.Option(
+            metavar="NAME", help="Who is at hand; may be repeated. By default whoever tells most.", show_default=False
+        ),
     ] = None,
     count: Annotated[
         int, typer.Option(metavar="NUMBER", help="Questions for each of them; or in all, where nobody is named.")
@@ -45,7 +48,9 @@ def next_questions(
     ] = None,
     costs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What an answer costs: annotator, cost. Gains are per unit.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="What an answer costs: annotator, cost. Gains are per unit.", show_default=False
+        ),
     ] = None,
     policy: Annotated[
         str | None,
@@ -57,16 +62,21 @@ def next_questions(
     ] = None,
     gamma: Gamma = None,
     settings: Settings = None,
-    repeat: Annotated[bool, typer.Option("--repeat", metavar="", help="Several annotators may get the same pair.")] = False,
+    repeat: Annotated[
+        bool, typer.Option("--repeat", metavar="", help="Several annotators may get the same pair.")
+    ] = False,
     budget: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="When to stop: so many judgments.", show_default=False)
     ] = None,
     width: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="When to stop: no interval is wider than this.", show_default=False)
+        float | None,
+        typer.Option(metavar="NUMBER", help="When to stop: no interval is wider than this.", show_default=False),
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="When to stop: so many best items of each task are decided.", show_default=False),
+        typer.Option(
+            metavar="NUMBER", help="When to stop: so many best items of each task are decided.", show_default=False
+        ),
     ] = None,
     sure: Annotated[float, typer.Option(metavar="SHARE", help="With --top: decided with this chance.")] = 0.95,
     out: options.Out = None,
@@ -105,7 +115,11 @@ def next_questions(
         formats.write(found, out)
     if json:
         screen.print_json(
-            {"policy": chosen.name, "questions": found.to_dicts(), "stopping": None if stop is None else stop.to_dicts()}
+            {
+                "policy": chosen.name,
+                "questions": found.to_dicts(),
+                "stopping": None if stop is None else stop.to_dicts(),
+            }
         )
         return
     if len(found):
@@ -115,7 +129,9 @@ def next_questions(
     if stop is not None:
         screen.say()
         whole = {
-            name: [None if more is None else int(more) for more in stop[name]] for name in stop.columns if name.startswith("more")
+            name: [None if more is None else int(more) for more in stop[name]]
+            for name in stop.columns
+            if name.startswith("more")
         }
         screen.show_table("when to stop", {name: stop[name].to_list() for name in stop.columns} | whole)
     if out:
@@ -151,7 +167,8 @@ def _stopping(judgments: Any, budget: int | None, width: float | None, top: int 
 def replay(
     files: options.Files,
     gold: Annotated[
-        Path, typer.Option(metavar="FILE", help="File with item, one of grade, score or rank, and task.", show_default=False)
+        Path,
+        typer.Option(metavar="FILE", help="File with item, one of grade, score or rank, and task.", show_default=False),
     ],
     policy: Annotated[
         list[str] | None,
@@ -169,21 +186,26 @@ def replay(
     ] = None,
     refit: Annotated[
         bool,
-        typer.Option("--refit/--no-refit", metavar="", help="Fit all answers anew at every look, or only update by each."),
+        typer.Option(
+            "--refit/--no-refit", metavar="", help="Fit all answers anew at every look, or only update by each."
+        ),
     ] = True,
     prior: Annotated[
         float, typer.Option(metavar="NUMBER", help="Virtual wins and losses of every item before the first answer.")
     ] = 4.0,
     out: options.Out = None,
     chart: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the curves: .html, .svg, .png or .json.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the curves: .html, .svg, .png or .json.", show_default=False),
     ] = None,
     column: options.Columns = None,
     json: options.Json = False,
 ) -> None:
-    """How soon policies find the ranking: recorded answers, each used once, asked for by a policy and measured against gold.
+    """How soon policies find the ranking: recorded answers, each used once, asked for by a policy and measured against
+    gold.
 
-    Several values of --gamma stand side by side. Example: crowdrank replay pool.csv --gold gold.csv --policy information-gain,random --budget 1000
+    Several values of --gamma stand side by side. Example: crowdrank replay pool.csv --gold gold.csv --policy
+    information-gain,random --budget 1000
     """
     options.check_outputs([out], [*files, gold], models=[chart])
     given = options.assignments(settings, "--set")
@@ -196,7 +218,9 @@ def replay(
     truth = formats.read_gold(gold)
     with screen.progress():
         start = State.start(judgments.vocabulary, prior=prior)
-        curves = run(judgments, truth, policies, budget=budget, every=every, seeds=_seeds(seed), refit=refit, start=start)
+        curves = run(
+            judgments, truth, policies, budget=budget, every=every, seeds=_seeds(seed), refit=refit, start=start
+        )
     if chart:
         from crowdrank.report import replay_curves
 

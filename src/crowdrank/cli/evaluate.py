@@ -19,7 +19,9 @@ def compare(
     gold: Truth,
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="One method, or several with commas; by default all that take the judgments."),
+        typer.Option(
+            metavar="NAMES", help="One method, or several with commas; by default all that take the judgments."
+        ),
     ] = None,
     measure: options.Measures = None,
     folds: Annotated[
@@ -83,7 +85,8 @@ def evaluate(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help=GOLD, show_default=False)],
     measure: options.Measures = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the measures of every task to this file.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the measures of every task to this file.", show_default=False),
     ] = None,
     ignore_unjudged: options.Ignore = False,
     skip_empty: options.SkipEmpty = False,

@@ -24,7 +24,9 @@ SHARED = {  # need no comment in every method
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Show one method in full.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show one method in full.", show_default=False)
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """List the methods with what they take and their settings; or show one in full.
@@ -73,7 +75,9 @@ def _show_one(method: type) -> None:
     values = {each.name: options.as_text(each.default) for each in fields(method)}
     if values:
         texts = [f"{name}={value}" for name, value in values.items()]
-        screen.show_table("settings", {"--set": texts, "what it is": [meaning.get(name) for name in values]}, longest=None)
+        screen.show_table(
+            "settings", {"--set": texts, "what it is": [meaning.get(name) for name in values]}, longest=None
+        )
     else:
         screen.say("It has no settings.")
 
@@ -81,5 +85,7 @@ def _show_one(method: type) -> None:
 def meanings(method: type) -> dict[str, str]:
     """What each setting is, as the comment beside it says."""
     beside = re.compile(r"^    (\w+): .* = (?:\(\n +)?.*?  # (.+)$", re.MULTILINE)
-    sources = [inspect.getsource(each) for each in reversed(method.__mro__[:-1])]  # settings may be those of another method
+    sources = [
+        inspect.getsource(each) for each in reversed(method.__mro__[:-1])
+    ]  # settings may be those of another method
     return {**SHARED, **dict(beside.findall("".join(sources)))}

@@ -49,9 +49,14 @@ Measures = Annotated[
     ),
 ]
 Ignore = Annotated[
-    bool, typer.Option("--ignore-unjudged", metavar="", help="Leave items without gold out instead of counting them irrelevant.")
+    bool,
+    typer.Option(
+        "--ignore-unjudged", metavar="", help="Leave items without gold out instead of counting them irrelevant."
+    ),
 ]
-SkipEmpty = Annotated[bool, typer.Option("--skip-empty", metavar="", help="Leave tasks without a relevant item out of the mean.")]
+SkipEmpty = Annotated[
+    bool, typer.Option("--skip-empty", metavar="", help="Leave tasks without a relevant item out of the mean.")
+]
 
 
 def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:
@@ -94,7 +99,9 @@ def _value(name: str, text: str, declared: Any) -> Any:
                 raise ValueError
             return tuple(float(part) for part in parts)
     except (KeyError, ValueError):
-        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(declared, _wanted_tuple(declared))
+        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(
+            declared, _wanted_tuple(declared)
+        )
         raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
     return text
 
@@ -107,7 +114,11 @@ def _weight(text: str) -> tuple[str, float]:
 
 
 def _wanted_tuple(declared: Any) -> str:
-    return "names with numbers, like bm25:2,dense:0.5" if get_args(declared)[-1:] == (...,) else "numbers with commas, like 2,1"
+    return (
+        "names with numbers, like bm25:2,dense:0.5"
+        if get_args(declared)[-1:] == (...,)
+        else "numbers with commas, like 2,1"
+    )
 
 
 def as_text(value: Any) -> str:
@@ -129,12 +140,12 @@ def check_outputs(
     models: Sequence[Path | None] = (),
 ) -> None:
     """Refuse, before the work, what could not be written after it; only those in `trec` may be TREC's files, `models` are no tables."""
-    from crowdrank.formats.files import SPACED, kind_of
+    from crowdrank.formats.files import TREC_LETOR, kind_of
     from crowdrank.settings import SettingError
 
     wanted = [path for path in (*outputs, *models) if path is not None]
     for number, path in enumerate(wanted):
-        if path not in models and kind_of(path)[0] in SPACED and path not in trec:
+        if path not in models and kind_of(path)[0] in TREC_LETOR and path not in trec:
             raise SettingError(f"{path}: a TREC file cannot hold this table; name it .csv, .tsv, .jsonl or .parquet")
         if not path.parent.is_dir():
             raise SettingError(f"{path}: there is no folder {path.parent}")

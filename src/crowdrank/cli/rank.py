@@ -23,7 +23,8 @@ def rank(
     method: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, gda for grades."
+            metavar="NAME",
+            help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, gda for grades.",
         ),
     ] = None,
     settings: Annotated[
@@ -39,7 +40,9 @@ def rank(
     out: options.Out = None,
     annotators: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False
+        ),
     ] = None,
     qrels: Annotated[
         list[Path] | None,
@@ -50,14 +53,19 @@ def rank(
         ),
     ] = None,
     bootstrap: Annotated[
-        int, typer.Option(metavar="ROUNDS", help="Intervals for any method: from so many fits to resampled judgments. 0: none.")
+        int,
+        typer.Option(
+            metavar="ROUNDS", help="Intervals for any method: from so many fits to resampled judgments. 0: none."
+        ),
     ] = 0,
     bootstrap_over: Annotated[
         str, typer.Option(metavar="WHAT", help="What the bootstrap draws: judgments, or annotators with all they said.")
     ] = "judgments",
     neighbours: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write how surely neighbours of the ranking are told apart.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Write how surely neighbours of the ranking are told apart.", show_default=False
+        ),
     ] = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
@@ -69,7 +77,9 @@ def rank(
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
     read_from = [*files, *(train or ()), *(path for path in (gold, train_gold, load) if path)]
-    options.check_outputs([out, annotators, neighbours, *(qrels or [])], read_from, trec=[out, *(qrels or [])], models=[save])
+    options.check_outputs(
+        [out, annotators, neighbours, *(qrels or [])], read_from, trec=[out, *(qrels or [])], models=[save]
+    )
     given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
     from crowdrank import formats
@@ -101,7 +111,11 @@ def rank(
     formats.write_files({**tables, save: training.as_bytes(ranker)} if save else tables)
     if json:
         used = asdict(getattr(ranker, "method", ranker))
-        shown = used if hasattr(ranker, "method") else {name: used[name] for name in used if name in given or name == "seed"}
+        shown = (
+            used
+            if hasattr(ranker, "method")
+            else {name: used[name] for name in used if name in given or name == "seed"}
+        )
         screen.print_json(_as_json(consensus, shown))
     else:
         written = [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), ("what was learned", save)]
@@ -132,18 +146,18 @@ def _tables(consensus: Consensus, out: Path | None, annotators: Path | None, nei
     """What goes into which file."""
     tables: dict[Any, Any] = {out: consensus, annotators: consensus.annotators}
     if neighbours:
-        from crowdrank.evaluation.neighbours import neighbours as told_apart
+        from crowdrank.evaluation.neighbours import neighbours as disambiguate_tags
 
-        tables[neighbours] = told_apart(consensus)
+        tables[neighbours] = disambiguate_tags(consensus)
     return {path: table for path, table in tables.items() if path}
 
 
 def _labels(consensus: Consensus, paths: Sequence[Path]) -> dict[Any, Any]:
     """Labels as qrels, or as a table with the chance of each grade, by the name of the file."""
-    from crowdrank.formats.files import SPACED, kind_of
+    from crowdrank.formats.files import TREC_LETOR, kind_of
     from crowdrank.grading import as_gold, labels
 
-    return {path: as_gold(consensus) if kind_of(path)[0] in SPACED else labels(consensus) for path in paths}
+    return {path: as_gold(consensus) if kind_of(path)[0] in TREC_LETOR else labels(consensus) for path in paths}
 
 
 def _named(qrels: Sequence[Path] | None) -> list[tuple[str, Path]]:
@@ -164,7 +178,11 @@ def _as_json(consensus: Consensus, settings: dict[str, Any]) -> dict[str, Any]:
 
 def _show(consensus: Consensus, judgments: Judgments, written: Sequence[tuple[str, Path | None]]) -> None:
     fit = consensus.fit
-    end = f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}" if fit.steps else ""
+    end = (
+        f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}"
+        if fit.steps
+        else ""
+    )
     screen.say(f"{consensus.method}: {screen.in_words(judgments)}{end}\n")
     show_ranking(consensus)
     screen.say()

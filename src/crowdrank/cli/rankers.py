@@ -24,14 +24,16 @@ Features = Annotated[
     ),
 ]
 LeaveOut = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMNS", help="Columns that are no features, with commas. May be repeated.")
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Columns that are no features, with commas. May be repeated."),
 ]
 
 
 def train(
     features: Features,
     judgments: Annotated[
-        list[Path] | None, typer.Argument(metavar="JUDGMENTS", help="Files of judgments, as for `rank`.", show_default=False)
+        list[Path] | None,
+        typer.Argument(metavar="JUDGMENTS", help="Files of judgments, as for `rank`.", show_default=False),
     ] = None,
     method: Annotated[
         str, typer.Option(metavar="NAME", help="See `crowdrank methods`: listmle, ltrma-mle, lambdamart, …")
@@ -42,14 +44,20 @@ def train(
     gold: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Learn from this gold instead of judgments.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the ranker to this file.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the ranker to this file.", show_default=False)
+    ] = None,
     annotators: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False
+        ),
     ] = None,
     side_information: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What is known of annotators and tasks beforehand, as TOML.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="What is known of annotators and tasks beforehand, as TOML.", show_default=False
+        ),
     ] = None,
     leave_out: LeaveOut = None,
     column: options.Columns = None,
@@ -118,7 +126,11 @@ def _as_json(ranker: Ranker) -> dict[str, Any]:
 
 def _show(ranker: Ranker, items: int, out: Path | None, annotators: Path | None) -> None:
     fit = ranker.fit
-    end = f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}" if fit.steps else ""
+    end = (
+        f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}"
+        if fit.steps
+        else ""
+    )
     screen.say(
         f"{ranker.name}: learned from {screen.counted(len(ranker.columns), 'columns')} of {screen.counted(items, 'items')}{end}\n"
     )
@@ -132,7 +144,9 @@ def _show(ranker: Ranker, items: int, out: Path | None, annotators: Path | None)
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A ranker, as `train --out` writes it.", show_default=False)],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A ranker, as `train --out` writes it.", show_default=False)
+    ],
     features: Features,
     out: options.Out = None,
     leave_out: LeaveOut = None,
@@ -154,7 +168,9 @@ def predict(
     if out:
         formats.write_files({out: consensus})
     if json:
-        screen.print_json({"method": consensus.method, "ranking": consensus.ranking.to_dicts(), "notes": consensus.notes})
+        screen.print_json(
+            {"method": consensus.method, "ranking": consensus.ranking.to_dicts(), "notes": consensus.notes}
+        )
         return
     show_ranking(consensus)
     if consensus.notes:

@@ -29,7 +29,9 @@ def show_ranking(consensus: Consensus) -> None:
         return
     if len(tasks) > 1:
         first = ranked["task"].unique(maintain_order=True).head(TASKS_SHOWN)
-        top = ranked.filter(pl.col("task").is_in(first.implode())).group_by("task", maintain_order=True).head(TOP_OF_TASK)
+        top = (
+            ranked.filter(pl.col("task").is_in(first.implode())).group_by("task", maintain_order=True).head(TOP_OF_TASK)
+        )
         some = f"the first {TASKS_SHOWN} of {len(tasks):,} tasks" if len(tasks) > TASKS_SHOWN else "each task"
         title = f"top {TOP_OF_TASK} of {some}"
     else:
@@ -45,7 +47,11 @@ def show_annotators(table: pl.DataFrame) -> None:
 
     worst_first = pl.col("verdict").replace_strict(VERDICTS_WORST_FIRST, range(len(VERDICTS_WORST_FIRST)))
     least = table.sort(worst_first, pl.col("quality"), nulls_last=True).head(LEAST_TRUSTED)
-    title = f"the {LEAST_TRUSTED} annotators trusted least" if len(table) > LEAST_TRUSTED else "annotators, least trusted first"
+    title = (
+        f"the {LEAST_TRUSTED} annotators trusted least"
+        if len(table) > LEAST_TRUSTED
+        else "annotators, least trusted first"
+    )
     screen.show_table(title, least.to_dict(as_series=False))
     if len(table) > LEAST_TRUSTED:
         counts = dict(table["verdict"].value_counts().iter_rows())

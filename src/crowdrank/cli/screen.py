@@ -50,7 +50,7 @@ def _cell(value: Any, longest: int | None) -> str:
 
 
 def counted(count: int, things: str) -> str:
-    """So many things, in words.
+    """So many things, in vocabulary.
 
     >>> counted(1200, "tasks"), counted(1, "tasks")
     ('1,200 tasks', '1 task')
@@ -60,10 +60,10 @@ def counted(count: int, things: str) -> str:
 
 def in_words(judgments: Judgments) -> str:
     """A study as a sentence would have it."""
-    words = judgments.vocabulary
+    vocabulary = judgments.vocabulary
     given = " and ".join(counted(judgments.counts[kind], kind) for kind in judgments.kinds) or "no judgments"
-    by = counted(len(words.annotators), "annotators")
-    return f"{given} by {by} on {counted(len(words.items), 'items')} in {counted(len(words.tasks), 'tasks')}"
+    by = counted(len(vocabulary.annotators), "annotators")
+    return f"{given} by {by} on {counted(len(vocabulary.items), 'items')} in {counted(len(vocabulary.tasks), 'tasks')}"
 
 
 def say(text: str = "") -> None:
@@ -86,7 +86,9 @@ def show_notes(notes: Sequence[str]) -> None:
 
 def print_json(value: Any) -> None:
     """One JSON document; what is not a number is null."""
-    universal = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"  # elsewhere letters are written as \\uXXXX
+    universal = (sys.stdout.encoding or "").lower().replace(
+        "-", ""
+    ) == "utf8"  # elsewhere letters are written as \\uXXXX
     sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not universal, allow_nan=False, default=str) + "\n")
 
 

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="Write the judgments to this file.", show_default=False)]
-Gold = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the true scores to this file.", show_default=False)]
+Gold = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the true scores to this file.", show_default=False)
+]
 QualityOut = Annotated[
     Path | None,
-    typer.Option("--quality-out", metavar="FILE", help="Write the annotators' true quality to this file.", show_default=False),
+    typer.Option(
+        "--quality-out", metavar="FILE", help="Write the annotators' true quality to this file.", show_default=False
+    ),
 ]
 Items = Annotated[int, typer.Option(metavar="NUMBER", help="Items per task.")]
 Annotators = Annotated[int, typer.Option(metavar="NUMBER", help="Annotators.")]
@@ -55,10 +59,12 @@ def pairs(
         float, typer.Option(metavar="NUMBER", help="Log-odds by which the left item is preferred, whatever it is.")
     ] = 0.0,
     fatigue: Annotated[
-        float, typer.Option(metavar="NUMBER", help="How far quality falls towards a coin toss over an annotator's votes.")
+        float,
+        typer.Option(metavar="NUMBER", help="How far quality falls towards a coin toss over an annotator's votes."),
     ] = 0.0,
     neighbours: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Compare only items this close in the true order.", show_default=False)
+        int | None,
+        typer.Option(metavar="NUMBER", help="Compare only items this close in the true order.", show_default=False),
     ] = None,
     votes_per_pair: Annotated[int, typer.Option(metavar="NUMBER", help="How many annotators judge each pair.")] = 1,
     seed: options.Seed = 0,
@@ -99,15 +105,22 @@ def grades(
     labels: Annotated[int, typer.Option(metavar="NUMBER", help="How many annotators grade each item.")] = 5,
     tasks: Tasks = 1,
     scales: Annotated[
-        str, typer.Option(metavar="NUMBERS", help="Grades of an annotator's scale; several with commas take turns: 2,5.")
+        str,
+        typer.Option(metavar="NUMBERS", help="Grades of an annotator's scale; several with commas take turns: 2,5."),
     ] = "5",
     bias: Annotated[float, typer.Option(metavar="NUMBER", help="How far annotators differ in being generous.")] = 0.3,
     noise: Annotated[float, typer.Option(metavar="NUMBER", help="How far grades of the same relevance scatter.")] = 0.5,
-    variety: Annotated[float, typer.Option(metavar="NUMBER", help="How far annotators differ in noise and habits.")] = 0.3,
-    experts: Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators with little noise and no bias.")] = 0.0,
+    variety: Annotated[
+        float, typer.Option(metavar="NUMBER", help="How far annotators differ in noise and habits.")
+    ] = 0.3,
+    experts: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Share of annotators with little noise and no bias.")
+    ] = 0.0,
     spammers: Spammers = 0.0,
     malicious: Malicious = 0.0,
-    difficulty: Annotated[float, typer.Option(metavar="NUMBER", help="How far items differ in being hard to grade.")] = 0.0,
+    difficulty: Annotated[
+        float, typer.Option(metavar="NUMBER", help="How far items differ in being hard to grade.")
+    ] = 0.0,
     gold_grades: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Write so many grades as gold, not scores.", show_default=False)
     ] = None,
@@ -154,18 +167,25 @@ def rankings(
     tasks: Annotated[int, typer.Option(metavar="NUMBER", help="Tasks.")] = 50,
     theta: Annotated[
         str,
-        typer.Option(metavar="LOW,HIGH", help="Range of the annotators' θ: far below 0 an expert, 0 guesses, above 0 malicious."),
+        typer.Option(
+            metavar="LOW,HIGH", help="Range of the annotators' θ: far below 0 an expert, 0 guesses, above 0 malicious."
+        ),
     ] = "-1.5,-0.2",
     share: Annotated[float, typer.Option(metavar="NUMBER", help="Share of the tasks that an annotator ranks.")] = 1.0,
     length: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Rank so many items of a task, drawn for every list.", show_default=False)
+        int | None,
+        typer.Option(metavar="NUMBER", help="Rank so many items of a task, drawn for every list.", show_default=False),
     ] = None,
     cut: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Lists end after so many items: top-k lists.", show_default=False)
+        int | None,
+        typer.Option(metavar="NUMBER", help="Lists end after so many items: top-k lists.", show_default=False),
     ] = None,
-    swaps: Annotated[bool, typer.Option("--swaps", help="Draw distances, not lists: nearly perfect annotators.")] = False,
+    swaps: Annotated[
+        bool, typer.Option("--swaps", help="Draw distances, not lists: nearly perfect annotators.")
+    ] = False,
     truth: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rank the items of this gold instead of made-up ones.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Rank the items of this gold instead of made-up ones.", show_default=False),
     ] = None,
     seed: options.Seed = 0,
 ) -> None:
@@ -211,7 +231,11 @@ def _write(study: Study, what: str, out: Path, gold: Path | None, quality_out: P
     names = [str(name) for name in study.judgments.vocabulary.annotators]
     known = {name: values for name, values in study.annotators.items() if values.ndim == 1}
     crowd = pl.DataFrame({"annotator": names, "quality": study.quality, **known}, strict=False)
-    wanted = ((out, study.judgments, what), (gold, study.gold, f"true {study.gold.kind}s"), (quality_out, crowd, "true quality"))
+    wanted = (
+        (out, study.judgments, what),
+        (gold, study.gold, f"true {study.gold.kind}s"),
+        (quality_out, crowd, "true quality"),
+    )
     formats.write_files({path: table for path, table, _ in wanted if path})
     screen.say(f"simulated {screen.in_words(study.judgments)}")
     for path, _, written in wanted:
@@ -230,9 +254,12 @@ def spam(
             show_default=False,
         ),
     ],
-    share: Annotated[float, typer.Option(metavar="NUMBER", help="Annotators to add, as a share of those there are.")] = 0.3,
+    share: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Annotators to add, as a share of those there are.")
+    ] = 0.3,
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help="random: they answer by chance; malicious: the opposite of somebody else.")
+        str,
+        typer.Option(metavar="KIND", help="random: they answer by chance; malicious: the opposite of somebody else."),
     ] = "random",
     column: options.Columns = None,
     top_k: options.TopK = None,

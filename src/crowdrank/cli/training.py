@@ -16,15 +16,26 @@ if TYPE_CHECKING:
 Train = Annotated[
     list[Path] | None,
     typer.Option(
-        "--train", metavar="FILE", help="Judgments to learn from, for methods that do. May be repeated.", show_default=False
+        "--train",
+        metavar="FILE",
+        help="Judgments to learn from, for methods that do. May be repeated.",
+        show_default=False,
     ),
 ]
-TrainGold = Annotated[Path | None, typer.Option(metavar="FILE", help="Gold of the judgments to learn from.", show_default=False)]
-Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Write what was learned to this .json file.", show_default=False)]
-Load = Annotated[Path | None, typer.Option(metavar="FILE", help="Rank by what was learned and saved before.", show_default=False)]
+TrainGold = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Gold of the judgments to learn from.", show_default=False)
+]
+Save = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write what was learned to this .json file.", show_default=False)
+]
+Load = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Rank by what was learned and saved before.", show_default=False)
+]
 
 
-def check(method: str | None, train: Sequence[Path] | None, gold: Path | None, save: Path | None, load: Path | None) -> None:
+def check(
+    method: str | None, train: Sequence[Path] | None, gold: Path | None, save: Path | None, load: Path | None
+) -> None:
     """Refuse options that do not go together, before anything is read."""
     from crowdrank.methods.catalogue import METHODS, SUPERVISED
     from crowdrank.settings import SettingError
@@ -43,7 +54,11 @@ def check(method: str | None, train: Sequence[Path] | None, gold: Path | None, s
         if save is not None and save.suffix != ".json":
             raise SettingError(f"{save}: what was learned is written to a .json file")
     elif (train or gold or save) and (method is None or method in METHODS):
-        named = f"{method} does not learn from gold" if method else "--train, --train-gold and --save need a --method that learns"
+        named = (
+            f"{method} does not learn from gold"
+            if method
+            else "--train, --train-gold and --save need a --method that learns"
+        )
         raise SettingError(f"{named}; {', '.join(SUPERVISED)} do")
 
 

@@ -64,12 +64,12 @@ def expected_narrowing(i, j, mean, variance, alpha, beta, ties):
     of_i, of_j, total = 0.0, 0.0, 0.0
     for outcome in (1, -1, 0):
         if outcome != 0:
-            chance, _, bend, _, _ = win(outcome * gap, spread, alpha, beta, ties)
+            chance, _, curvature, _, _ = win(outcome * gap, spread, alpha, beta, ties)
         elif ties > 0:
-            chance, _, bend, _, _ = tie(gap, alpha, beta, ties)
+            chance, _, curvature, _, _ = tie(gap, alpha, beta, ties)
         else:
             continue
         total += chance
-        of_i += chance * narrowed(variance[i], bend) / variance[i]
-        of_j += chance * narrowed(variance[j], bend) / variance[j]
+        of_i += chance * narrowed(variance[i], curvature) / variance[i]
+        of_j += chance * narrowed(variance[j], curvature) / variance[j]
     return of_i / total, of_j / total

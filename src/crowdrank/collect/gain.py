@@ -2,9 +2,10 @@
 
     Σ over the answers  P(answer) · [ KL(score of i) + KL(score of j) + γ KL(quality of k) ]
 
-each KL from the belief before to the belief after (`methods/pairs/votes/online_kernels.py`). For given beliefs about the annotator, the gain in
-quality depends on the pair only by C1, the chance that the first is truly better (and, for a tie, by how much rarer ties are than
-between equal entries): where one annotator is asked about many pairs it is tabulated, and what is left is arithmetic.
+each KL from the belief before to the belief after (`methods/pairs/votes/online_kernels.py`). For given beliefs about
+the annotator, the gain in quality depends on the pair only by C1, the chance that the first is truly better (and, for a
+tie, by how much rarer ties are than between equal entries): where one annotator is asked about many pairs it is
+tabulated, and what is left is arithmetic.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out)
 def score_gain(gap, v, w, alpha, beta, ties):
     """The gain in two scores of variances `v` and `w`, how far C1 is above ½, and the chance of a tie."""
     p, q = logistic(gap), logistic(-gap)
-    lead, first, pull, bend, pull_other, bend_other = answers(p, q, v + w, alpha, beta)
+    lead, first, pull, curvature, pull_other, curvature_other = answers(p, q, v + w, alpha, beta)
     if not ties > 0:
-        return first * moved(v, w, pull, bend) + (1 - first) * moved(v, w, pull_other, bend_other), lead, 0.0
+        return first * moved(v, w, pull, curvature) + (1 - first) * moved(v, w, pull_other, curvature_other), lead, 0.0
     tie, slope, curve = tie_chance(gap, alpha, beta, ties)
     shift = slope / (1 - tie)
     more = curve / (1 - tie) + shift * shift
-    won, lost = moved(v, w, pull - shift, bend - more), moved(v, w, pull_other + shift, bend_other - more)
+    won, lost = moved(v, w, pull - shift, curvature - more), moved(v, w, pull_other + shift, curvature_other - more)
     tied = moved(v, w, slope / tie, curve / tie - (slope / tie) ** 2)
     return (1 - tie) * (first * won + (1 - first) * lost) + tie * tied, lead, tie
 
@@ -87,28 +88,29 @@ def answers(p, q, spread, alpha, beta):
     """How far C1 is above ½, the chance that the first is put first, and pull and bend of either answer; p = σ(gap), q = 1 − p."""
     lead = (p - 0.5) / (1 + spread * p * q)
     told, told_other = alpha * p / (alpha * p + beta * q), alpha * q / (alpha * q + beta * p)
-    bend, bend_other = told * (1 - told) - p * q, told_other * (1 - told_other) - p * q
-    return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), told - p, bend, told_other - q, bend_other
+    curvature, curvature_other = told * (1 - told) - p * q, told_other * (1 - told_other) - p * q
+    return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), told - p, curvature, told_other - q, curvature_other
 
 
 @nb.njit(cache=True, nogil=True)
-def moved(v, w, pull, bend):
+def moved(v, w, pull, curvature):
     """KL of two normals that a judgment moves, from what they were."""
-    x, y = max(v * bend, KAPPA - 1), max(w * bend, KAPPA - 1)
+    x, y = max(v * curvature, KAPPA - 1), max(w * curvature, KAPPA - 1)
     return 0.5 * (x - math.log1p(x) + y - math.log1p(y) + (v + w) * pull * pull)
 
 
 @arithmetic
 def row_gains(i, start, end, odds, variance, alpha, beta, gain, lead):
-    """The gain in scores of entry i beside each of a range, and how far C1 is above ½; no ties, all variances at most NARROW.
+    """The gain in scores of entry i beside each of a range, and how far C1 is above ½; no ties, all variances at most
+    NARROW.
 
     `odds` are e^mean.
     """
     for j in range(start, end):
         v, w, p = variance[i], variance[j], odds[i] / (odds[i] + odds[j])
-        ahead, first, pull, bend, pull_other, bend_other = answers(p, 1 - p, v + w, alpha, beta)
-        won = small_excess(v * bend) + small_excess(w * bend) + (v + w) * pull * pull
-        lost = small_excess(v * bend_other) + small_excess(w * bend_other) + (v + w) * pull_other * pull_other
+        ahead, first, pull, curvature, pull_other, curvature_other = answers(p, 1 - p, v + w, alpha, beta)
+        won = small_excess(v * curvature) + small_excess(w * curvature) + (v + w) * pull * pull
+        lost = small_excess(v * curvature_other) + small_excess(w * curvature_other) + (v + w) * pull_other * pull_other
         gain[j] = 0.5 * (first * won + (1 - first) * lost)
         lead[j] = ahead
 

@@ -1,8 +1,8 @@
 """Which item needs another grade, and from whom: what one more grade is expected to tell about its relevance.
 
-`gda` knows what each grade means to each annotator, and how sure the relevance of an item is. The worth of a grade is the information it
-shares with the relevance r, a normal belief: H(grade) − E[H(grade | r)], in nats. Annotators whose grades say little are worth little, and so
-are items that are sure already.
+`gda` knows what each grade means to each annotator, and how sure the relevance of an item is. The worth of a grade is
+the information it shares with the relevance r, a normal belief: H(grade) − E[H(grade | r)], in nats. Annotators whose
+grades say little are worth little, and so are items that are sure already.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHARES = SHARES / SHARES.sum()
 
 def grade_questions(
     judgments: Judgments,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     allowed: NDArray[np.bool_],
     price: Floats,
     at_hand: Codes | None,
@@ -39,11 +39,14 @@ def grade_questions(
     if not len(judgments.grades):
         raise JudgmentError("the policy grades needs grades to start from; this study has none")
     consensus = GDA(prior=policy.prior).fit(judgments.only("grades"))  # type: ignore[attr-defined]
-    mean, error = _relevance(consensus, words)
-    crowd = np.arange(len(words.annotators)) if at_hand is None else at_hand
-    curves = [_curves_of(consensus, words.annotators[k]) for k in crowd]
+    mean, error = _relevance(consensus, vocabulary)
+    crowd = np.arange(len(vocabulary.annotators)) if at_hand is None else at_hand
+    curves = [_curves_of(consensus, vocabulary.annotators[k]) for k in crowd]
     may = allowed[crowd]
-    entry, who = entries_of(judgments.vocabulary, words), recode(judgments.vocabulary.annotators, words.annotators)
+    entry, who = (
+        entries_of(judgments.vocabulary, vocabulary),
+        recode(judgments.vocabulary.annotators, vocabulary.annotators),
+    )
     row = {int(k): number for number, k in enumerate(crowd)}
     for k, e in zip(who[judgments.grades.annotator], entry[judgments.grades.entry], strict=True):
         if int(k) in row:
@@ -63,16 +66,16 @@ def grade_questions(
         error[e] *= np.exp(-gain[k, e] * price[crowd[k]])
         gain[:, e] = _all_gains(mean[e : e + 1], error[e : e + 1], curves)[:, 0] / price[crowd]
         may[k if repeat else slice(None), e] = False
-    return _frame(found, words)
+    return _frame(found, vocabulary)
 
 
-def _relevance(consensus: Consensus, words: Vocabulary) -> tuple[Floats, Floats]:
+def _relevance(consensus: Consensus, vocabulary: Vocabulary) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each entry's relevance; of those without a grade, the prior's."""
-    mean, error = np.zeros(words.n_entries), np.ones(words.n_entries)
+    mean, error = np.zeros(vocabulary.n_entries), np.ones(vocabulary.n_entries)
     assert consensus.low is not None
     assert consensus.high is not None
     judged = ~np.isnan(consensus.score)
-    to = entries_of(consensus.vocabulary, words)[judged]
+    to = entries_of(consensus.vocabulary, vocabulary)[judged]
     mean[to] = consensus.score[judged]
     error[to] = (consensus.high - consensus.low)[judged] / (2 * NORMAL_95)
     return mean, error
@@ -108,12 +111,12 @@ def _entropy(chance: Floats) -> Floats:
     return np.asarray(-(chance * np.log(np.maximum(chance, 1e-300))).sum(axis=-1))
 
 
-def _frame(found: list[tuple[int, int, float]], words: Vocabulary) -> Any:
+def _frame(found: list[tuple[int, int, float]], vocabulary: Vocabulary) -> Any:
     annotator, entry = [each[0] for each in found], [each[1] for each in found]
     columns = {
-        "task": words.tasks[words.entry_task[entry]] if found else ids([]),
-        "annotator": words.annotators[annotator] if found else ids([]),
-        "item": words.items[words.entry_item[entry]] if found else ids([]),
+        "task": vocabulary.tasks[vocabulary.entry_task[entry]] if found else ids([]),
+        "annotator": vocabulary.annotators[annotator] if found else ids([]),
+        "item": vocabulary.items[vocabulary.entry_item[entry]] if found else ids([]),
         "gain": np.array([each[2] for each in found], dtype=np.float64),
     }
-    return frame_of(columns, words.frame).to_native()
+    return frame_of(columns, vocabulary.frame).to_native()

@@ -25,7 +25,7 @@ from crowdrank.collect.gain import gains
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.numerics.ranks import normal_below
-from crowdrank.settings import SettingError, check, is_number
+from crowdrank.settings import SettingError, check, check_whole_number, is_number
 from crowdrank.study import Codes, Floats
 
 
@@ -73,7 +73,9 @@ class InformationGain:
         >>> InformationGain(gamma=8, halve_every=0.25).gamma_at(0.6)
         2.0
         """
-        return float(self.gamma) if self.halve_every is None else self.gamma * 0.5 ** int(spent / self.halve_every + 1e-9)
+        return (
+            float(self.gamma) if self.halve_every is None else self.gamma * 0.5 ** int(spent / self.halve_every + 1e-9)
+        )
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """The expected gain of each question, in nats."""
@@ -152,7 +154,7 @@ class TopK:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        check(isinstance(self.k, int) and self.k >= 1, "k", self.k, "a whole number of at least 1")
+        check_whole_number("k", self.k)
         check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
@@ -175,7 +177,9 @@ class Grades:
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Pairs are not its business."""
-        raise SettingError("the policy grades asks for grades: it needs a study of grades, and pairs have policies of their own")
+        raise SettingError(
+            "the policy grades asks for grades: it needs a study of grades, and pairs have policies of their own"
+        )
 
 
 POLICIES: dict[str, type[Policy]] = {
@@ -200,8 +204,8 @@ def policy_of(chosen: str | Policy, settings: Mapping[str, Any] | None = None) -
 
 def chance_of_top(state: State, k: int) -> Floats:
     """How likely each entry is among the best k of its task: its score against the middle between places k and k + 1."""
-    words, inside = state.vocabulary, np.ones(state.vocabulary.n_entries)
-    for start, end in zip(words.task_starts[:-1], words.task_starts[1:], strict=True):
+    vocabulary, inside = state.vocabulary, np.ones(state.vocabulary.n_entries)
+    for start, end in zip(vocabulary.task_starts[:-1], vocabulary.task_starts[1:], strict=True):
         if end - start > k:
             ordered = np.sort(state.mean[start:end])[::-1]
             edge = (ordered[k - 1] + ordered[k]) / 2

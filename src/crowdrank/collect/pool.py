@@ -1,9 +1,10 @@
 """The most informative question among all pairs and annotators, kept up to date as beliefs change.
 
-For every annotator and entry a bound is kept: no question about this entry and a later one of its task gains more. A judgment changes the gain
-of what shares an entry or the annotator with it: those questions are computed anew, and raise bounds where they gain more. Where the best
-question of a bound has lost, the bound falls to the second best, which no question need attain any more. The best question of all is then
-found by looking only where bounds are highest: one that is not attained is computed anew, until the highest one is.
+For every annotator and entry a bound is kept: no question about this entry and a later one of its task gains more. A
+judgment changes the gain of what shares an entry or the annotator with it: those questions are computed anew, and raise
+bounds where they gain more. Where the best question of a bound has lost, the bound falls to the second best, which no
+question need attain any more. The best question of all is then found by looking only where bounds are highest: one that
+is not attained is computed anew, until the highest one is.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ class Pool:
     """Questions to some annotators, or to all. It is changed in place: one thread at a time may use it."""
 
     def __init__(self, state: State, limits: Limits, gamma: float, annotators: Codes | None = None) -> None:
-        words = state.vocabulary
-        who = np.arange(len(words.annotators)) if annotators is None else np.asarray(annotators, dtype=np.int64)
-        n, crowd = words.n_entries, len(who)
+        vocabulary = state.vocabulary
+        who = np.arange(len(vocabulary.annotators)) if annotators is None else np.asarray(annotators, dtype=np.int64)
+        n, crowd = vocabulary.n_entries, len(who)
         if n * crowd > MOST_BOUNDS:
             raise InputError(
                 f"{n:,} entries × {crowd:,} annotators are too many to choose among; name the annotators who are at hand"
             )
         self.limits, self.gamma, self.who = limits, float(gamma), who
-        sizes, starts = np.diff(words.task_starts), words.task_starts
+        sizes, starts = np.diff(vocabulary.task_starts), vocabulary.task_starts
         self.ends = np.repeat(starts[1:], sizes), np.repeat(starts[:-1], sizes)
         self.bound, self.second = np.full((crowd, n), -np.inf), np.full((crowd, n), -np.inf)
         self.partner = np.full((crowd, n), -1, np.int32)  # with whom the bound is attained; -1: perhaps with nobody
@@ -91,7 +92,9 @@ class Pool:
             scan_rows(np.array([k]), np.array([i]), False, *self._parts())
             self.top[k] = np.argmax(self.bound[k])
 
-    def change(self, state: State, entries: tuple[int, ...], annotator: int | None = None, limits: Limits | None = None) -> None:
+    def change(
+        self, state: State, entries: tuple[int, ...], annotator: int | None = None, limits: Limits | None = None
+    ) -> None:
         """Beliefs about these entries and this annotator have changed, or what may be asked about them, and nothing else has."""
         simple = self.simple
         self.limits = limits or self.limits

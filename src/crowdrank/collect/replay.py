@@ -1,7 +1,7 @@
 """Policies against recorded answers: each may be used once, and is seen only when it is asked for.
 
-At every checkpoint the beliefs are fitted anew to all answers so far by full Crowd-BT (`refit=True`), and the ranking is measured against
-gold, which no policy sees.
+At every checkpoint the beliefs are fitted anew to all answers so far by full Crowd-BT (`refit=True`), and the ranking
+is measured against gold, which no policy sees.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
 from crowdrank.evaluation.evaluate import evaluate
 from crowdrank.numerics.progress import report
-from crowdrank.settings import SettingError, check
+from crowdrank.settings import SettingError, check, check_whole_number
 from crowdrank.study import Codes, Gold, JudgmentError, Judgments, Pairs
 
 
@@ -34,11 +34,12 @@ def replay(
     refit: bool = True,
     start: State | None = None,
 ) -> Any:
-    """How accurate the ranking is after so many answers, for each policy and seed: a data frame policy, seed, votes, acc.
+    """How accurate the ranking is after so many answers, for each policy and seed: a data frame policy, seed, votes,
+    acc.
 
-    `judgments` are the pool of answers, `budget` how many of them are asked for (by default all). Policies may be named by a dict, so that
-    several settings of one stand side by side. `refit=False` ranks by the beliefs that the answers updated one by one. `start` is what is
-    believed before the first answer; by default what `State.start` says.
+    `judgments` are the pool of answers, `budget` how many of them are asked for (by default all). Policies may be named
+    by a dict, so that several settings of one stand side by side. `refit=False` ranks by the beliefs that the answers
+    updated one by one. `start` is what is believed before the first answer; by default what `State.start` says.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
@@ -50,7 +51,7 @@ def replay(
         raise JudgmentError("replay needs pairs, or rankings and grades to take pairs from; this study has none")
     most = len(pairs)
     budget = most if budget is None else min(budget, most)
-    check(isinstance(every, int) and every >= 1, "every", every, "a whole number of at least 1")
+    check_whole_number("every", every)
     check(budget >= every, "budget", budget, f"at least {every}, the answers between two checkpoints")
     named = _named(policies)
     before = State.start(judgments.vocabulary) if start is None else start.over(judgments.vocabulary)
@@ -78,7 +79,9 @@ def _named(policies: Any) -> dict[str, Policy]:
         several = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else list(policies)
         named = {policy.name: policy for policy in map(policy_of, several)}
         if len(named) < len(several):
-            raise SettingError("a policy is named twice; give several settings of one by name: {'gamma 0': …, 'gamma 1': …}")
+            raise SettingError(
+                "a policy is named twice; give several settings of one by name: {'gamma 0': …, 'gamma 1': …}"
+            )
     for policy in named.values():
         if policy.asks != "pairs":
             raise SettingError(f"replay asks for pairs; the policy {policy.name} does not")
@@ -88,16 +91,20 @@ def _named(policies: Any) -> dict[str, Policy]:
 class _Collection:
     """One run: answers asked for one by one."""
 
-    def __init__(self, judgments: Judgments, pairs: Pairs, policy: Policy, start: State, budget: int, seed: int) -> None:
+    def __init__(
+        self, judgments: Judgments, pairs: Pairs, policy: Policy, start: State, budget: int, seed: int
+    ) -> None:
         self.rng = np.random.default_rng(seed)
         self.order = self.rng.permutation(len(pairs))  # of questions that are worth the same, the first is asked
-        self.annotator, self.left, self.right = (getattr(pairs, name)[self.order] for name in ("annotator", "left", "right"))
+        self.annotator, self.left, self.right = (
+            getattr(pairs, name)[self.order] for name in ("annotator", "left", "right")
+        )
         self.outcome = pairs.outcome[self.order]
         self.judgments, self.pairs, self.policy, self.budget, self.state = judgments, pairs, policy, budget, start
-        words = judgments.vocabulary
-        self.compared = np.zeros(words.n_entries, np.int64)
-        self.of_entry = _Rows((self.left, self.right), words.n_entries)
-        self.of_annotator = _Rows((self.annotator,), len(words.annotators))
+        vocabulary = judgments.vocabulary
+        self.compared = np.zeros(vocabulary.n_entries, np.int64)
+        self.of_entry = _Rows((self.left, self.right), vocabulary.n_entries)
+        self.of_annotator = _Rows((self.annotator,), len(vocabulary.annotators))
         self.asked: list[int] = []
         self.open = np.ones(len(self.left), bool)
         self.worth = np.empty(len(self.left))

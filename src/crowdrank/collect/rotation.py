@@ -12,48 +12,48 @@ from crowdrank.formats.source import Source, of_frame
 from crowdrank.study import UNNAMED_TASK, Ids, JudgmentError, Vocabulary, ids, recode
 
 
-def rotation(words: Vocabulary, items: Any) -> tuple[Vocabulary, NDArray[np.bool_]]:
+def rotation(vocabulary: Vocabulary, items: Any) -> tuple[Vocabulary, NDArray[np.bool_]]:
     """The names with those of new items; and which annotator may be asked about which entry.
 
     `items` is a table with the columns item, perhaps task, and perhaps owner; None puts all items in rotation.
     """
     if items is None:
-        return words, np.ones((len(words.annotators), words.n_entries), bool)
+        return vocabulary, np.ones((len(vocabulary.annotators), vocabulary.n_entries), bool)
     source = items if isinstance(items, Source) else of_frame(items)[0]
     if "item" not in source.columns:
         raise JudgmentError(f"{source.name}: has no column 'item'; it has {', '.join(source.columns)}")
     names = ids(source.names("item"))
-    listed = _vocabulary(_tasks(source, words, len(names)), names, words)
-    words = joined(words, listed)
-    rows = _rows(words, listed, names, _tasks(source, words, len(names)))
-    allowed = np.zeros((len(words.annotators), words.n_entries), bool)
+    listed = _vocabulary(_tasks(source, vocabulary, len(names)), names, vocabulary)
+    vocabulary = joined(vocabulary, listed)
+    rows = _rows(vocabulary, listed, names, _tasks(source, vocabulary, len(names)))
+    allowed = np.zeros((len(vocabulary.annotators), vocabulary.n_entries), bool)
     allowed[:, rows] = True
     if "owner" in source.columns:
-        owner = recode(ids(source.load("owner").to_list()), words.annotators)
+        owner = recode(ids(source.load("owner").to_list()), vocabulary.annotators)
         allowed[owner[owner >= 0], rows[owner >= 0]] = False
-    return words, allowed
+    return vocabulary, allowed
 
 
-def _tasks(source: Source, words: Vocabulary, count: int) -> Ids:
+def _tasks(source: Source, vocabulary: Vocabulary, count: int) -> Ids:
     if "task" in source.columns:
         return ids(source.names("task"))
-    if len(words.tasks) > 1:
+    if len(vocabulary.tasks) > 1:
         raise JudgmentError(
-            f"{source.name}: has no column 'task', and the study has {len(words.tasks):,}; say which items are in which"
+            f"{source.name}: has no column 'task', and the study has {len(vocabulary.tasks):,}; say which items are in which"
         )
-    return ids([words.tasks[0] if len(words.tasks) else UNNAMED_TASK] * count)
+    return ids([vocabulary.tasks[0] if len(vocabulary.tasks) else UNNAMED_TASK] * count)
 
 
-def _vocabulary(tasks: Ids, names: Ids, words: Vocabulary) -> Vocabulary:
+def _vocabulary(tasks: Ids, names: Ids, vocabulary: Vocabulary) -> Vocabulary:
     """The items of the table as a vocabulary of their own."""
     task_names, item_names = ids(dict.fromkeys(tasks)), ids(dict.fromkeys(names))
     keys = np.unique(recode(tasks, task_names) * len(item_names) + recode(names, item_names))
     task, item = (keys // max(len(item_names), 1)).astype(np.int32), (keys % max(len(item_names), 1)).astype(np.int32)
-    return Vocabulary(task_names, item_names, ids([]), task, item, words.frame)
+    return Vocabulary(task_names, item_names, ids([]), task, item, vocabulary.frame)
 
 
-def _rows(words: Vocabulary, listed: Vocabulary, names: Ids, tasks: Ids) -> NDArray[np.int64]:
+def _rows(vocabulary: Vocabulary, listed: Vocabulary, names: Ids, tasks: Ids) -> NDArray[np.int64]:
     """The entry of each row of the table."""
     own = listed.entry_task.astype(np.int64) * len(listed.items) + listed.entry_item
     row = np.searchsorted(own, recode(tasks, listed.tasks) * len(listed.items) + recode(names, listed.items))
-    return entries_of(listed, words)[row]
+    return entries_of(listed, vocabulary)[row]

@@ -1,8 +1,9 @@
 """What is believed of items and annotators while judgments come in: small, immutable, and updated by each of them.
 
-A `State` is a score's mean and variance for every entry, a Beta for every annotator, and two counts; nothing of it grows with the number of
-judgments. `update` returns another one, so threads may share it, and a server may keep yesterday's. It is what `online-crowd-bt`
-believes after the same judgments; `refit` replaces that by what all judgments together say (`crowd-bt`).
+A `State` is a score's mean and variance for every entry, a Beta for every annotator, and two counts; nothing of it
+grows with the number of judgments. `update` returns another one, so threads may share it, and a server may keep
+yesterday's. It is what `online-crowd-bt` believes after the same judgments; `refit` replaces that by what all judgments
+together say (`crowd-bt`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,19 @@ from crowdrank.methods.pairs.crowd_bt import CrowdBT
 from crowdrank.methods.pairs.online_crowd_bt import NORMAL_95
 from crowdrank.methods.pairs.votes.online_kernels import play, readiness
 from crowdrank.settings import check, check_beta, is_number
-from crowdrank.study import LEFT, RIGHT, TIE, UNNAMED_TASK, Floats, Ids, JudgmentError, Judgments, Vocabulary, ids, recode
+from crowdrank.study import (
+    LEFT,
+    RIGHT,
+    TIE,
+    UNNAMED_TASK,
+    Floats,
+    Ids,
+    JudgmentError,
+    Judgments,
+    Vocabulary,
+    ids,
+    recode,
+)
 
 FORMAT = "crowdrank state 1"
 ARRAYS = ("mean", "variance", "alpha", "beta", "counts")
@@ -52,16 +65,26 @@ class State:
 
     @classmethod
     def start(
-        cls, vocabulary: Vocabulary | None = None, *, prior: float = 4.0, quality_prior: tuple[float, float] = (30.0, 2.0)
+        cls,
+        vocabulary: Vocabulary | None = None,
+        *,
+        prior: float = 4.0,
+        quality_prior: tuple[float, float] = (30.0, 2.0),
     ) -> State:
         """Before any judgment."""
         check(is_number(prior) and 0 < prior < np.inf, "prior", prior, "a number above 0")
         check(quality_prior is not None, "quality_prior", quality_prior, "a tuple of two numbers of at least 1")
         check_beta("quality_prior", quality_prior)
-        words = vocabulary if vocabulary is not None else Vocabulary(ids([]), ids([]), ids([]), *(np.zeros(0, np.int32),) * 2)
-        n, k = words.n_entries, len(words.annotators)
+        vocabulary = (
+            vocabulary
+            if vocabulary is not None
+            else Vocabulary(ids([]), ids([]), ids([]), *(np.zeros(0, np.int32),) * 2)
+        )
+        n, k = vocabulary.n_entries, len(vocabulary.annotators)
         alpha, beta = (np.full(k, float(start)) for start in quality_prior)
-        return cls(words, np.zeros(n), np.full(n, 2 / prior), alpha, beta, np.zeros(2), float(prior), quality_prior)
+        return cls(
+            vocabulary, np.zeros(n), np.full(n, 2 / prior), alpha, beta, np.zeros(2), float(prior), quality_prior
+        )
 
     @property
     def ties(self) -> float:
@@ -88,10 +111,10 @@ class State:
 
     def update(self, judgments: Judgments) -> State:
         """What is believed after these judgments too, taken one after the other; new items and annotators join."""
-        words = joined(self.vocabulary, judgments.vocabulary)
-        pairs, to = as_pairs(judgments), self.over(words)
-        entry = entries_of(judgments.vocabulary, words)
-        who = recode(judgments.vocabulary.annotators, words.annotators)
+        vocabulary = joined(self.vocabulary, judgments.vocabulary)
+        pairs, to = as_pairs(judgments), self.over(vocabulary)
+        entry = entries_of(judgments.vocabulary, vocabulary)
+        who = recode(judgments.vocabulary.annotators, vocabulary.annotators)
         return to.after(who[pairs.annotator], entry[pairs.left], entry[pairs.right], pairs.outcome)
 
     def answer(self, annotator: Any, left: Any, right: Any, winner: Any, task: Any = UNNAMED_TASK) -> State:
@@ -110,15 +133,17 @@ class State:
         return self.after(who, first, second, np.array([outcome], dtype=np.int8))
 
     def _entry(self, task: Any, item: Any) -> int | None:
-        words = self.vocabulary
-        number, code = _code(words.tasks, task), _code(words.items, item)
+        vocabulary = self.vocabulary
+        number, code = _code(vocabulary.tasks, task), _code(vocabulary.items, item)
         if number is None or code is None:
             return None
-        start, end = np.searchsorted(words.entry_task, (number, number + 1))
-        at = int(start + np.searchsorted(words.entry_item[start:end], code))
-        return at if at < end and words.entry_item[at] == code else None
+        start, end = np.searchsorted(vocabulary.entry_task, (number, number + 1))
+        at = int(start + np.searchsorted(vocabulary.entry_item[start:end], code))
+        return at if at < end and vocabulary.entry_item[at] == code else None
 
-    def after(self, annotator: NDArray[Any], left: NDArray[Any], right: NDArray[Any], outcome: NDArray[np.int8]) -> State:
+    def after(
+        self, annotator: NDArray[Any], left: NDArray[Any], right: NDArray[Any], outcome: NDArray[np.int8]
+    ) -> State:
         new = {name: getattr(self, name).copy() for name in ARRAYS}
         who, one, other = (part.astype(np.int32) for part in (annotator, left, right))
         play(who, one, other, outcome, *new.values())
@@ -135,17 +160,18 @@ class State:
         return replace(self, variance=variance)
 
     def refit(self, judgments: Judgments) -> State:
-        """What all judgments together say, as full Crowd-BT with the same priors finds it; whatever was believed before.
+        """What all judgments together say, as full Crowd-BT with the same priors finds it; whatever was believed
+        before.
 
         Means are the most likely scores, variances what the judgments tell of each entry by itself.
         """
-        words = joined(self.vocabulary, judgments.vocabulary)
-        start = State.start(words, prior=self.prior, quality_prior=self.quality_prior)
+        vocabulary = joined(self.vocabulary, judgments.vocabulary)
+        start = State.start(vocabulary, prior=self.prior, quality_prior=self.quality_prior)
         fit = CrowdBT(prior=self.prior, quality_prior=self.quality_prior, intervals=False).fit(judgments)
-        entry = entries_of(judgments.vocabulary, words)
-        who = recode(judgments.vocabulary.annotators, words.annotators)
+        entry = entries_of(judgments.vocabulary, vocabulary)
+        who = recode(judgments.vocabulary.annotators, vocabulary.annotators)
         pairs, new = as_pairs(judgments), {name: getattr(start, name).copy() for name in ARRAYS}
-        quality = np.full(len(words.annotators), 0.5)
+        quality = np.full(len(vocabulary.annotators), 0.5)
         new["mean"][entry], quality[who] = fit.score, fit.annotator_columns["quality"]
         annotator, left, right = who[pairs.annotator], entry[pairs.left], entry[pairs.right]
         around(annotator, left, right, pairs.outcome, quality, *new.values())
@@ -165,10 +191,13 @@ class State:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a .json file; whole, or not at all."""
-        words = self.vocabulary
-        names = {name: getattr(words, name).tolist() for name in ("tasks", "items", "annotators", "entry_task", "entry_item")}
+        vocabulary = self.vocabulary
+        names = {
+            name: getattr(vocabulary, name).tolist()
+            for name in ("tasks", "items", "annotators", "entry_task", "entry_item")
+        }
         beliefs = {name: getattr(self, name).tolist() for name in ARRAYS}
-        priors = {"prior": self.prior, "quality_prior": list(self.quality_prior), "frame": words.frame}
+        priors = {"prior": self.prior, "quality_prior": list(self.quality_prior), "frame": vocabulary.frame}
         write_files({path: json.dumps({"format": FORMAT, **names, **beliefs, **priors}, ensure_ascii=False).encode()})
 
     @classmethod
@@ -189,18 +218,18 @@ class State:
     def _restored(cls, saved: Mapping[str, Any]) -> State:
         tasks, items, annotators = (ids(saved[name]) for name in ("tasks", "items", "annotators"))
         entry_task, entry_item = (np.array(saved[name], dtype=np.int32) for name in ("entry_task", "entry_item"))
-        words = Vocabulary(tasks, items, annotators, entry_task, entry_item, saved["frame"])
+        vocabulary = Vocabulary(tasks, items, annotators, entry_task, entry_item, saved["frame"])
         beliefs: dict[str, Any] = {name: np.array(saved[name], dtype=np.float64) for name in ARRAYS}
-        sizes = [len(entry_item), *(words.n_entries,) * 2, *(len(annotators),) * 2, 2]
-        if [words.n_entries, *map(len, beliefs.values())] != sizes:
+        sizes = [len(entry_item), *(vocabulary.n_entries,) * 2, *(len(annotators),) * 2, 2]
+        if [vocabulary.n_entries, *map(len, beliefs.values())] != sizes:
             raise ValueError
         first, second = saved["quality_prior"]
-        start = cls.start(words, prior=float(saved["prior"]), quality_prior=(float(first), float(second)))
+        start = cls.start(vocabulary, prior=float(saved["prior"]), quality_prior=(float(first), float(second)))
         return replace(start, **beliefs)
 
     def __repr__(self) -> str:
-        words, (decided, ties) = self.vocabulary, self.counts
-        return f"State({decided + ties:,.0f} judgments; {words.n_entries:,} entries, {len(words.annotators):,} annotators)"
+        vocabulary, (decided, ties) = self.vocabulary, self.counts
+        return f"State({decided + ties:,.0f} judgments; {vocabulary.n_entries:,} entries, {len(vocabulary.annotators):,} annotators)"
 
 
 def _code(names: Ids, name: Any) -> int | None:
@@ -212,13 +241,17 @@ def joined(one: Vocabulary, other: Vocabulary) -> Vocabulary:
     """All names and entries of both; those of the first keep their codes, but for entries, which stay sorted."""
     if other is one or not one.n_entries + len(one.annotators):
         return other
-    tasks, items, annotators = (_with(getattr(one, name), getattr(other, name)) for name in ("tasks", "items", "annotators"))
+    tasks, items, annotators = (
+        _with(getattr(one, name), getattr(other, name)) for name in ("tasks", "items", "annotators")
+    )
     key = partial(_keys, tasks=tasks, items=items)
     keys = np.union1d(key(one), key(other))
     if len(keys) == one.n_entries and len(annotators) == len(one.annotators):
         return one
     width = max(len(items), 1)
-    return Vocabulary(tasks, items, annotators, (keys // width).astype(np.int32), (keys % width).astype(np.int32), one.frame)
+    return Vocabulary(
+        tasks, items, annotators, (keys // width).astype(np.int32), (keys % width).astype(np.int32), one.frame
+    )
 
 
 def _with(names: Ids, more: Ids) -> Ids:
@@ -227,9 +260,12 @@ def _with(names: Ids, more: Ids) -> Ids:
     return np.concatenate([names, new]) if len(new) else names
 
 
-def _keys(words: Vocabulary, tasks: Ids, items: Ids) -> NDArray[np.int64]:
+def _keys(vocabulary: Vocabulary, tasks: Ids, items: Ids) -> NDArray[np.int64]:
     """Each entry as a whole number, by the codes of its task and item among these names; -1 where they lack one."""
-    task, item = recode(words.tasks, tasks)[words.entry_task], recode(words.items, items)[words.entry_item]
+    task, item = (
+        recode(vocabulary.tasks, tasks)[vocabulary.entry_task],
+        recode(vocabulary.items, items)[vocabulary.entry_item],
+    )
     return np.where((task < 0) | (item < 0), -1, task * max(len(items), 1) + item)
 
 

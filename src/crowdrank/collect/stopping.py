@@ -1,8 +1,9 @@
 """When to stop asking, and how many more judgments that will take.
 
-Three rules: so many judgments (budget); no interval wider than so much (width); who belongs to the best k of every task decided with a
-given chance (top-k). The forecast plays the collection on: truths are drawn from what is believed, annotators of the crowd answer
-questions about what the rule still lacks, and beliefs are updated until it holds. Its median and its range over the draws are reported.
+Three rules: so many judgments (budget); no interval wider than so much (width); who belongs to the best k of every task
+decided with a given chance (top-k). The forecast plays the collection on: truths are drawn from what is believed,
+annotators of the crowd answer questions about what the rule still lacks, and beliefs are updated until it holds. Its
+median and its range over the draws are reported.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def stopping(
 ) -> Any:
     """Which rules hold, and how many more judgments the others will take: a data frame, a row for each rule named.
 
-    Its columns: rule, wanted, now, reached, more (judgments), and more_low and more_high, between which 8 of 10 forecasts lie; no number
-    where it is further off than the forecast looks (MOST_LOOKS / entries).
+    Its columns: rule, wanted, now, reached, more (judgments), and more_low and more_high, between which 8 of 10
+    forecasts lie; no number where it is further off than the forecast looks (MOST_LOOKS / entries).
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=500, seed=0)
@@ -63,7 +64,9 @@ def stopping(
         rows.append(("width", width, now, now <= width, *_forecast(state, width, 0, probability, seed)))
     if top_k is not None:
         now = top_decided(state, top_k)
-        rows.append((f"top {top_k}", probability, now, now >= probability, *_forecast(state, np.inf, top_k, probability, seed)))
+        rows.append(
+            (f"top {top_k}", probability, now, now >= probability, *_forecast(state, np.inf, top_k, probability, seed))
+        )
     names = ("rule", "wanted", "now", "reached", "more", "more_low", "more_high")
     columns = {
         name: np.array(values, dtype=object if name == "rule" else None)
@@ -174,7 +177,7 @@ def partner_of(i, mean, variance, start, end):
 @nb.njit(cache=True, nogil=True)
 def take(i, j, k, mean, variance, alpha, beta):
     """The judgment of k that i is better than j."""
-    _, pull, bend, alpha[k], beta[k] = win(mean[i] - mean[j], variance[i] + variance[j], alpha[k], beta[k], 0.0)
+    _, pull, curvature, alpha[k], beta[k] = win(mean[i] - mean[j], variance[i] + variance[j], alpha[k], beta[k], 0.0)
     mean[i] += variance[i] * pull
     mean[j] -= variance[j] * pull
-    variance[i], variance[j] = narrowed(variance[i], bend), narrowed(variance[j], bend)
+    variance[i], variance[j] = narrowed(variance[i], curvature), narrowed(variance[j], curvature)

@@ -1,7 +1,8 @@
-"""How sure, for every method: the same fit to many studies drawn from the study's own judgments, or from its annotators.
+"""How sure, for every method: the same fit to many studies drawn from the study's own judgments, or from its
+annotators.
 
-Drawing judgments tells what another sample of judgments by the same annotators would have changed; drawing annotators, all of their
-judgments together, what another crowd would have. The second is the wider where annotators differ.
+Drawing judgments tells what another sample of judgments by the same annotators would have changed; drawing annotators,
+all of their judgments together, what another crowd would have. The second is the wider where annotators differ.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import side_by_side
-from crowdrank.settings import check, choice
+from crowdrank.settings import check, check_whole_number, choice
 from crowdrank.study import Floats, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
@@ -51,11 +52,12 @@ def bootstrap(
 ) -> Consensus:
     """The consensus of a method, by name or with its settings, with intervals from fits to resampled studies.
 
-    `over` says what is drawn with replacement: pairs, grades and whole rankings, or annotators with all they said. The result is that
-    of the method itself with low and high, rank_low and rank_high, the error of the gaps between neighbours and how often the upper one was
-    above, and quality_low and quality_high of the annotators: the range that holds the share `level` of all rounds, widened to hold the estimate. A prior that
-    the method chooses from the votes is chosen once. Scores that mean something only beside those of their task (as after comparisons)
-    are taken relative to the task's mean.
+    `over` says what is drawn with replacement: pairs, grades and whole rankings, or annotators with all they said. The
+    result is that of the method itself with low and high, rank_low and rank_high, the error of the gaps between
+    neighbours and how often the upper one was above, and quality_low and quality_high of the annotators: the range that
+    holds the share `level` of all rounds, widened to hold the estimate. A prior that the method chooses from the votes
+    is chosen once. Scores that mean something only beside those of their task (as after comparisons) are taken relative
+    to the task's mean.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=4, annotators=5, votes=400, seed=0)
@@ -64,11 +66,13 @@ def bootstrap(
     True
     """
     choice("over", over, ("judgments", "annotators"))
-    check(isinstance(rounds, int) and rounds >= 2, "rounds", rounds, "a whole number of at least 2")
+    check_whole_number("rounds", rounds, least=2)
     check(0 < level < 1, "level", level, "between 0 and 1")
     chosen = _quick(method_of(method) if isinstance(method, str) else method)
     consensus = fit_method(chosen, judgments, gold)
-    found = _rounds(_settled(chosen, consensus), consensus, _studies(chosen, judgments, over, rounds, seed), rounds, gold)
+    found = _rounds(
+        _settled(chosen, consensus), consensus, _studies(chosen, judgments, over, rounds, seed), rounds, gold
+    )
     return _with_intervals(consensus, found, over, level)
 
 
@@ -99,7 +103,9 @@ def _studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed
         yield drawn(judgments, rng, crowd if over == "annotators" else None)
 
 
-def _rounds(settled: Method, consensus: Consensus, studies: Iterator[Judgments], rounds: int, gold: Gold | None) -> Rounds:
+def _rounds(
+    settled: Method, consensus: Consensus, studies: Iterator[Judgments], rounds: int, gold: Gold | None
+) -> Rounds:
     rows = len(consensus.annotator_columns["quality"])
     found = Rounds(
         np.empty((rounds, len(consensus.score))), np.empty((rounds, len(consensus.score))), np.empty((rounds, rows)), 0
@@ -137,8 +143,10 @@ def _quality(consensus: Consensus, fitted: Consensus) -> Floats:
 
 def _row_keys(consensus: Consensus) -> NDArray[np.int64]:
     """One ascending number for the annotator and the task of each row."""
-    words, columns = consensus.vocabulary, consensus.annotator_columns
-    return recode(columns["annotator"], words.annotators) * len(words.tasks) + recode(columns["task"], words.tasks)
+    vocabulary, columns = consensus.vocabulary, consensus.annotator_columns
+    return recode(columns["annotator"], vocabulary.annotators) * len(vocabulary.tasks) + recode(
+        columns["task"], vocabulary.tasks
+    )
 
 
 def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: float) -> Consensus:

@@ -53,8 +53,8 @@ class Comparison:
     def tests(self) -> Any:
         """Each method against the best one of each measure.
 
-        Columns: measure, method, against, difference (in the mean, below 0), p_t (paired t test), p_randomisation (Fisher's), p_holm
-        (p_randomisation corrected for the number of methods), significant (p_holm below .05).
+        Columns: measure, method, against, difference (in the mean, below 0), p_t (paired t test), p_randomisation
+        (Fisher's), p_holm (p_randomisation corrected for the number of methods), significant (p_holm below .05).
         """
         return frame_of(self.test_columns, self.frame).to_native()
 
@@ -93,10 +93,10 @@ def compare(
 ) -> Comparison:
     """Fit several methods to the same judgments and measure them against gold, which no method gets to see.
 
-    `methods` are names or methods with their settings; without them, all that can take the study, but for those that would write out
-    millions of pairs of its lists. A method that cannot is a note.
-    Supervised methods need `folds`, task → fold or a number of them: each task is ranked by what was learned from the gold of other
-    folds. `seed` goes to the methods given by name that have one, to the drawing of folds, and to the randomisation test; those given by
+    `methods` are names or methods with their settings; without them, all that can take the study, but for those that
+    would write out millions of pairs of its lists. A method that cannot is a note. Supervised methods need `folds`,
+    task → fold or a number of them: each task is ranked by what was learned from the gold of other folds. `seed` goes
+    to the methods given by name that have one, to the drawing of folds, and to the randomisation test; those given by
     name compute no intervals. For the rest see `evaluate`.
     """
     check_judgments(judgments)
@@ -136,10 +136,13 @@ def _methods(
     if wanted is None:
         table = METHODS if fold is None else ALL
         wanted = [
-            name for name, kind in table.items() if set(kind.description.takes) & set(judgments.kinds) and name not in left_out
+            name
+            for name, kind in table.items()
+            if set(kind.description.takes) & set(judgments.kinds) and name not in left_out
         ]
     chosen = [
-        _named(each, fold, seed) if isinstance(each, str) else each for each in ([wanted] if isinstance(wanted, str) else wanted)
+        _named(each, fold, seed) if isinstance(each, str) else each
+        for each in ([wanted] if isinstance(wanted, str) else wanted)
     ]
     if not chosen:
         raise JudgmentError("no method to compare: the study has no judgments, or no method is named")
@@ -155,7 +158,9 @@ def _left_out(judgments: Judgments) -> list[str]:
 def _slow(left_out: Sequence[str]) -> list[str]:
     if not left_out:
         return []
-    return [f"{', '.join(left_out)} write out every pair of the lists, which are millions: left out; name them to compare them"]
+    return [
+        f"{', '.join(left_out)} write out every pair of the lists, which are millions: left out; name them to compare them"
+    ]
 
 
 def _named(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
@@ -170,7 +175,9 @@ def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Super
     names = [each.description.name for each in chosen]
     labelled: dict[str, Method | Supervised] = {}
     for each in chosen:
-        label = each.description.name if names.count(each.description.name) == 1 else each.description.name + _unusual(each)
+        label = (
+            each.description.name if names.count(each.description.name) == 1 else each.description.name + _unusual(each)
+        )
         if label in labelled:
             raise SettingError(f"{label} is named twice with the same settings")
         labelled[label] = each
@@ -222,7 +229,9 @@ def _tests(names: Sequence[str], evaluations: Mapping[str, Evaluation], seed: in
         others = [label for label in evaluations if label != best]
         if not others or len(evaluations[best].tasks) < 2:
             continue
-        gaps = np.stack([evaluations[label].values[:, column] - evaluations[best].values[:, column] for label in others], axis=1)
+        gaps = np.stack(
+            [evaluations[label].values[:, column] - evaluations[best].values[:, column] for label in others], axis=1
+        )
         p_t = [paired_t(gap) for gap in gaps.T]
         p = randomisation(gaps, seed=seed)
         for number, (label, corrected) in enumerate(zip(others, holm(p), strict=True)):

@@ -38,7 +38,9 @@ class Evaluation:
     @cached_property
     def per_task(self) -> Any:
         """A data frame with the columns task, then one per measure."""
-        return frame_of({"task": self.tasks, **dict(zip(self.measures, self.values.T, strict=True))}, self.frame).to_native()
+        return frame_of(
+            {"task": self.tasks, **dict(zip(self.measures, self.values.T, strict=True))}, self.frame
+        ).to_native()
 
     def __repr__(self) -> str:
         width = max(len(name) for name in self.measures)
@@ -60,12 +62,13 @@ def evaluate(
 ) -> Evaluation:
     """Measure a ranking against gold: each task first, then the mean over the tasks that both have.
 
-    `ranking` is a Consensus, or a data frame with the columns item, score or rank (score, if it has both), and task where there are
-    several. As in trec_eval, ranked items without gold are not relevant (`unjudged="ignore"` leaves them out of the lists), relevant
-    items not ranked count as missed, and a task without relevant item counts 0 (`skip_empty=True` leaves it out of the means). Items
-    without score are not retrieved. Equal scores (as in `Consensus.rank`) are ordered by item id, the later in the alphabet first.
-    acc, tau and spearman see ties as ties, and only the items that have both a score and gold; where gold has no two different
-    values they are undefined, and left out of the mean.
+    `ranking` is a Consensus, or a data frame with the columns item, score or rank (score, if it has both), and task
+    where there are several. As in trec_eval, ranked items without gold are not relevant (`unjudged="ignore"` leaves
+    them out of the lists), relevant items not ranked count as missed, and a task without relevant item counts 0
+    (`skip_empty=True` leaves it out of the means). Items without score are not retrieved. Equal scores (as in
+    `Consensus.rank`) are ordered by item id, the later in the alphabet first. acc, tau and spearman see ties as ties,
+    and only the items that have both a score and gold; where gold has no two different values they are undefined, and
+    left out of the mean.
 
     >>> import crowdrank as cr
     >>> gold = cr.gold({"item": ["a", "b", "c"], "grade": [1, 0, 2]})
@@ -103,7 +106,9 @@ def evaluate_matched(
         graded = [column for column, measure in enumerate(chosen) if measure.family.looks_at == "grades"]
         notes += _empty_tasks(values, graded, lists, skip_empty)
     notes += _undefined(values, chosen)
-    return Evaluation(tuple(measure.name for measure in chosen), matching.tasks, values, matching.vocabulary.frame, tuple(notes))
+    return Evaluation(
+        tuple(measure.name for measure in chosen), matching.tasks, values, matching.vocabulary.frame, tuple(notes)
+    )
 
 
 def mean_defined(values: Floats) -> Floats:
@@ -127,7 +132,9 @@ def _not_retrieved(matching: Matching, rank: NDArray[np.int32]) -> list[str]:
     known = matching.n_gold
     found = int(((rank[matching.entry] > 0) & ~np.isnan(matching.gold)).sum())
     return (
-        [f"{known - found:,} of {known:,} items with gold are not ranked: they count as not retrieved"] if found < known else []
+        [f"{known - found:,} of {known:,} items with gold are not ranked: they count as not retrieved"]
+        if found < known
+        else []
     )
 
 
@@ -149,4 +156,8 @@ def _undefined(values: Floats, chosen: Sequence[Measure]) -> list[str]:
         return []
     count = int(np.isnan(values[:, ordered]).any(axis=1).sum())
     names = ", ".join(chosen[column].name for column in ordered)
-    return [f"{count:,} of {len(values):,} tasks have no two ranked items of different gold: no {names} there"] if count else []
+    return (
+        [f"{count:,} of {len(values):,} tasks have no two ranked items of different gold: no {names} there"]
+        if count
+        else []
+    )

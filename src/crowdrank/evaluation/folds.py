@@ -24,7 +24,12 @@ def folds_of(folds: int | Mapping[Any, Any], judgments: Judgments, gold: Gold, s
     known = np.unique(judgments.vocabulary.entry_task[~np.isnan(gold.align(judgments.vocabulary))])
     fold = np.full(len(tasks), -1)
     if isinstance(folds, int):
-        check(FEWEST <= folds <= len(known), "folds", folds, f"from {FEWEST} to the number of tasks with gold, {len(known):,}")
+        check(
+            FEWEST <= folds <= len(known),
+            "folds",
+            folds,
+            f"from {FEWEST} to the number of tasks with gold, {len(known):,}",
+        )
         fold[np.random.default_rng(seed).permutation(known)] = np.arange(len(known)) % folds
         return fold
     by_name = {str(task): str(name) for task, name in folds.items()}
@@ -39,15 +44,19 @@ def folds_of(folds: int | Mapping[Any, Any], judgments: Judgments, gold: Gold, s
 
 def cross_fitted(method: Supervised, judgments: Judgments, gold: Gold, fold: Folds) -> Consensus:
     """Each task as ranked by the method trained on the gold of all other folds."""
-    words = judgments.vocabulary
-    score, notes = np.full(words.n_entries, np.nan), list[str]()
+    vocabulary = judgments.vocabulary
+    score, notes = np.full(vocabulary.n_entries, np.nan), list[str]()
     for number in range(fold.max() + 1):
         consensus = method.train(judgments, outside(gold, judgments, fold == number)).fit(judgments)
-        inside = (fold == number)[words.entry_task]
+        inside = (fold == number)[vocabulary.entry_task]
         score[inside] = consensus.score[inside]
         notes += consensus.notes
     return Consensus(
-        vocabulary=words, method=method.description.name, score=score, annotator_columns={}, notes=tuple(dict.fromkeys(notes))
+        vocabulary=vocabulary,
+        method=method.description.name,
+        score=score,
+        annotator_columns={},
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 

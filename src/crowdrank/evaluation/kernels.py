@@ -1,6 +1,7 @@
 """How each measure of ranked lists is computed: arrays over all tasks in, one number per task out.
 
-All tasks are computed at once. Only items of positive grade add to a measure of gain, so only they are kept, with their place.
+All tasks are computed at once. Only items of positive grade add to a measure of gain, so only they are kept, with their
+place.
 """
 
 from __future__ import annotations

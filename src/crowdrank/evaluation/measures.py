@@ -15,10 +15,11 @@
 | `tau` | Kendall's τ-b |
 | `spearman` | Spearman's rank correlation |
 
-trec_eval's own names (ndcg_cut_10, P_10, recip_rank, recall_100) are understood, and shown as ours. docs/measures.md says it all at length.
+trec_eval's own names (ndcg_cut_10, P_10, recip_rank, recall_100) are understood, and shown as ours. docs/measures.md
+says it all at length.
 
-Relevant is a grade of at least 1. Negative grades (spam, broken pages) have no gain. gdeval's err takes 4 for the top grade whatever
-the gold; ours is the same where the gold has a 4.
+Relevant is a grade of at least 1. Negative grades (spam, broken pages) have no gain. gdeval's err takes 4 for the top
+grade whatever the gold; ours is the same where the gold has a 4.
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ def known_names() -> list[str]:
 def quality_divergence(estimated: Floats, truth: Floats, bins: int = 10) -> float:
     """Kullback-Leibler divergence of the estimated from the true distribution of annotator quality, in nats.
 
-    Both are histograms over [0, 1] with half an annotator added to every bin, so that an empty bin does not make it infinite.
+    Both are histograms over [0, 1] with half an annotator added to every bin, so that an empty bin does not make it
+    infinite.
 
     >>> quality_divergence(np.array([0.1, 0.9]), np.array([0.9, 0.1]))
     0.0

@@ -16,9 +16,10 @@ from crowdrank.study import JudgmentError
 def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
     """A data frame with a row for every two neighbours of each task's ranking, best first.
 
-    Columns: task, item, next_item, gap (between their scores), error (its standard error), probability (that the item is truly above the
-    next: the share of the rounds after a bootstrap, else the gap is taken as normal), distinguishable (where that is at least `level`). Of neighbours that no chain of comparisons
-    connects, nothing is known: their probability is missing.
+    Columns: task, item, next_item, gap (between their scores), error (its standard error), probability (that the item
+    is truly above the next: the share of the rounds after a bootstrap, else the gap is taken as normal),
+    distinguishable (where that is at least `level`). Of neighbours that no chain of comparisons connects, nothing is
+    known: their probability is missing.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=4, annotators=5, votes=400, seed=0)
@@ -31,7 +32,7 @@ def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
             f"{consensus.method} does not say how sure it is of the gaps between neighbours: "
             "fit a method that has intervals with them, or use cr.bootstrap (rank --bootstrap 200), which serves all methods"
         )
-    words, (above, below) = consensus.vocabulary, consensus.neighbours
+    vocabulary, (above, below) = consensus.vocabulary, consensus.neighbours
     gap, error = consensus.score[above] - consensus.score[below], consensus.gap_error[above]
     if consensus.gap_chance is not None:
         probability = consensus.gap_chance[above]
@@ -41,12 +42,12 @@ def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
     if consensus.component is not None:
         probability[consensus.component[above] != consensus.component[below]] = np.nan
     columns: dict[str, NDArray[Any]] = {
-        "task": words.tasks[words.entry_task[above]],
-        "item": words.items[words.entry_item[above]],
-        "next_item": words.items[words.entry_item[below]],
+        "task": vocabulary.tasks[vocabulary.entry_task[above]],
+        "item": vocabulary.items[vocabulary.entry_item[above]],
+        "next_item": vocabulary.items[vocabulary.entry_item[below]],
         "gap": gap,
         "error": error,
         "probability": probability,
         "distinguishable": probability >= level,
     }
-    return frame_of(columns, words.frame).to_native()
+    return frame_of(columns, vocabulary.frame).to_native()

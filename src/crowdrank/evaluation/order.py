@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.groups import run_starts
 from crowdrank.study import Floats
 
 Ints = NDArray[np.int64]
@@ -49,7 +50,7 @@ class Orders:
 
     def _tied(self, ascending: Ints) -> Ints:
         """The number of pairs of equal keys in each task."""
-        new = np.flatnonzero(np.r_[True, ascending[1:] != ascending[:-1]][: len(ascending)])
+        new = np.flatnonzero(run_starts(ascending))
         run = np.diff(new, append=len(ascending))
         return np.bincount(self.task[new], run * (run - 1) // 2, self.n_tasks).astype(np.int64)
 
@@ -67,7 +68,8 @@ class Pairs:
 def inversions(level: Ints, task: Ints, n_tasks: int) -> Ints:
     """Per task (ascending), the number of pairs of rows of which the earlier has the higher level.
 
-    Bit by bit from the highest: among rows that agree so far, a 1 before a 0 is an inversion; then zeros go before ones.
+    Bit by bit from the highest: among rows that agree so far, a 1 before a 0 is an inversion; then zeros go before
+    ones.
 
     >>> inversions(np.array([2, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 1]), 2).tolist()
     [2, 1]
@@ -76,7 +78,7 @@ def inversions(level: Ints, task: Ints, n_tasks: int) -> Ints:
     row = np.arange(len(level))
     for bit in reversed(range(int(level.max(initial=0)).bit_length())):
         prefix = level >> (bit + 1)
-        new = np.r_[True, (task[1:] != task[:-1]) | (prefix[1:] != prefix[:-1])]
+        new = run_starts(task, prefix)
         start, block = np.flatnonzero(new), np.cumsum(new) - 1
         one = (level >> bit) & 1
         ones_before = np.cumsum(one) - one

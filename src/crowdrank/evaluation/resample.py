@@ -62,13 +62,15 @@ def annotators_of(judgments: Judgments, kinds: Sequence[Kind]) -> Codes:
 
 
 def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = None) -> Judgments:
-    """As many pairs, grades and lists as there are, with replacement; or all those of as many annotators drawn from a crowd.
+    """As many pairs, grades and lists as there are, with replacement; or all those of as many annotators drawn from a
+    crowd.
 
     What is drawn stays in its order.
     """
     if crowd is None:
         grades, pairs, lists = (
-            _times(rng, count) for count in (len(judgments.grades), len(judgments.pairs), len(judgments.rankings.list_annotator))
+            _times(rng, count)
+            for count in (len(judgments.grades), len(judgments.pairs), len(judgments.rankings.list_annotator))
         )
     else:
         times = np.zeros(len(judgments.vocabulary.annotators), dtype=np.int64)

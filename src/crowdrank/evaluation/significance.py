@@ -1,6 +1,7 @@
 """Is one method better than another, or was it the choice of tasks? Paired tests over tasks.
 
-Smucker, Allan, Carterette: A comparison of statistical significance tests for information retrieval evaluation, CIKM 2007.
+Smucker, Allan, Carterette: A comparison of statistical significance tests for information retrieval evaluation, CIKM
+2007.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ def paired_t(difference: Floats) -> float:
 def randomisation(differences: Floats, *, seed: int = 0, samples: int = SAMPLES) -> Floats:
     """Two-sided p of Fisher's randomisation test, one per column, from the differences per task.
 
-    If two methods were the same, each task's difference might as well have the other sign: p is the share of assignments of signs
-    that give a mean at least as far from 0. All of them are tried where at most twelve tasks differ, else `samples` drawn
-    ones and the one observed. NaN (a task without value) is left out; with fewer than two tasks p is NaN.
+    If two methods were the same, each task's difference might as well have the other sign: p is the share of
+    assignments of signs that give a mean at least as far from 0. All of them are tried where at most twelve tasks
+    differ, else `samples` drawn ones and the one observed. NaN (a task without value) is left out; with fewer than two
+    tasks p is NaN.
 
     >>> randomisation(np.array([[0.1], [0.3], [0.2], [0.2]])).tolist()  # all four up, or all four down, of 16
     [0.125]

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from crowdrank.consensus import Consensus
-from crowdrank.formats.decode import gold_table, spaced_table, table_of
+from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import gold_of, judgments_of, scores_of
-from crowdrank.formats.files import SPACED, kind_of, of_file, write_all
+from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, write_all
 from crowdrank.formats.source import as_text, of_frame
-from crowdrank.formats.trec_letor import told_apart
+from crowdrank.formats.trec_letor import disambiguate_tags
 from crowdrank.study import Gold, JudgmentError, Judgments
 
 FilePath = str | os.PathLike[str]
@@ -25,15 +25,16 @@ FilePath = str | os.PathLike[str]
 def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
     """Judgments from files of any kinds, over one vocabulary.
 
-    The columns say the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and annotator
-    may stand beside them, and weight and strength beside pairs. Names such as worker, model_a, query_id are understood, others by `columns={"annotator": "user"}`.
-    TREC runs are rankings by their tags (by the names of the files, where several use the same tag), ordered by score as in
-    trec_eval; LETOR's files of ranks are rankings too. With `top_k`, items of a task that a ranking leaves out stand below all it
-    lists; unless told, they do in TREC runs and LETOR's files and nowhere else.
+    The columns say the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and
+    annotator may stand beside them, and weight and strength beside pairs. Names such as worker, model_a, query_id are
+    understood, others by `columns={"annotator": "user"}`. TREC runs are rankings by their tags (by the names of the
+    files, where several use the same tag), ordered by score as in trec_eval; LETOR's files of ranks are rankings too.
+    With `top_k`, items of a task that a ranking leaves out stand below all it lists; unless told, they do in TREC runs
+    and LETOR's files and nowhere else.
     """
     if not paths:
         raise JudgmentError("no file to read")
-    return judgments_of(told_apart([of_file(path) for path in paths]), columns or {}, top_k=top_k)
+    return judgments_of(disambiguate_tags([of_file(path) for path in paths]), columns or {}, top_k=top_k)
 
 
 def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
@@ -86,8 +87,8 @@ def read_folds(path: FilePath) -> dict[str, str]:
 def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
     """Write the ranking of a consensus, judgments of one kind, gold or a data frame; whole, or not at all.
 
-    The name of the file says its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a consensus is written
-    as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
+    The name of the file says its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a
+    consensus is written as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
     """
     write_files({path: table})
 
@@ -95,13 +96,16 @@ def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
 def write_files(tables: Mapping[FilePath, Any]) -> None:
     """Write several files at once: all of them, or none. What is bytes already is written as it is."""
     write_all(
-        {Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path)) for path, table in tables.items()}
+        {
+            Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path))
+            for path, table in tables.items()
+        }
     )
 
 
 def _as_polars(table: Any, path: Path) -> pl.DataFrame:
-    if (kind := kind_of(path)[0]) in SPACED:
-        return spaced_table(table, path, kind)
+    if (kind := kind_of(path)[0]) in TREC_LETOR:
+        return trec_table(table, path, kind)
     if isinstance(table, Judgments):
         return table_of(table)
     if isinstance(table, Gold):
@@ -109,4 +113,6 @@ def _as_polars(table: Any, path: Path) -> pl.DataFrame:
     frame = table.ranking if isinstance(table, Consensus) else table
     if isinstance(frame, pl.DataFrame):
         return frame
-    return pl.DataFrame({column.name: column.to_list() for column in nw.from_native(frame, eager_only=True).iter_columns()})
+    return pl.DataFrame(
+        {column.name: column.to_list() for column in nw.from_native(frame, eager_only=True).iter_columns()}
+    )

@@ -68,7 +68,9 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
         return "pairs", _checked(name, columns, found, ("left", "right", "winner"), (*OPTIONAL, *OF_PAIRS))
     if {"winner", "loser"} <= found.keys():
         return "pairs", _checked(name, columns, found, ("winner", "loser"), (*OPTIONAL, *OF_PAIRS))
-    says = [role for role in ("grade", "rank") if role in found and (role in given or not {"grade", "rank"} & given.keys())]
+    says = [
+        role for role in ("grade", "rank") if role in found and (role in given or not {"grade", "rank"} & given.keys())
+    ]
     if "item" in found and len(says) == 2:
         raise JudgmentError(
             f"{name}: {found['grade']!r} and {found['rank']!r} both say how good an item is; "
@@ -84,10 +86,14 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
 def unused(name: str, columns: Sequence[str], given: Mapping[str, str]) -> list[str]:
     """Of a table that does not hold pairs: what to say about columns that only pairs may have."""
     found = roles(name, columns, given)
-    return [f"{name}: only pairs have a {role}: column {found[role]!r} is not used" for role in OF_PAIRS if role in found]
+    return [
+        f"{name}: only pairs have a {role}: column {found[role]!r} is not used" for role in OF_PAIRS if role in found
+    ]
 
 
-def value_of(name: str, columns: Sequence[str], given: Mapping[str, str], kinds: Sequence[GoldKind]) -> tuple[GoldKind, Roles]:
+def value_of(
+    name: str, columns: Sequence[str], given: Mapping[str, str], kinds: Sequence[GoldKind]
+) -> tuple[GoldKind, Roles]:
     """Which of some kinds of value a table gives each item, the first of `kinds` that it has, and the columns that matter."""
     found = roles(name, columns, given)
     for kind in kinds:
@@ -107,7 +113,9 @@ def _checked(
     for role in optional:
         near = [column for column in rest if any(_misspelt(column.strip().lower(), alias) for alias in NAMES[role])]
         if role not in used and near:
-            raise JudgmentError(f"{name}: column {near[0]!r} is not known; did you mean {role!r}? (--column {role}={near[0]})")
+            raise JudgmentError(
+                f"{name}: column {near[0]!r} is not known; did you mean {role!r}? (--column {role}={near[0]})"
+            )
     return used
 
 
@@ -145,7 +153,9 @@ def _to_type(columns: Sequence[str], found: Roles, values: Sequence[str] = ("gra
 
 
 def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
-    shown = [f"{shorten(column)}{remark}" for column, remark in zip_longest(columns[:COLUMNS_SHOWN], remarks, fillvalue="")]
+    shown = [
+        f"{shorten(column)}{remark}" for column, remark in zip_longest(columns[:COLUMNS_SHOWN], remarks, fillvalue="")
+    ]
     if len(columns) > COLUMNS_SHOWN:
         shown.append(f"… and {len(columns) - COLUMNS_SHOWN:,} more")
     return ", ".join(shown) or "(none)"

@@ -27,11 +27,11 @@ def table_of(judgments: Judgments) -> pl.DataFrame:
 
 def gold_table(gold: Gold) -> pl.DataFrame:
     """Gold as task, item, and what it is."""
-    words, value = gold.vocabulary, -gold.value if gold.kind == "rank" else gold.value
-    return pl.DataFrame({**_entry(words, np.arange(words.n_entries)), gold.kind: value})
+    vocabulary, value = gold.vocabulary, -gold.value if gold.kind == "rank" else gold.value
+    return pl.DataFrame({**_entry(vocabulary, np.arange(vocabulary.n_entries)), gold.kind: value})
 
 
-def spaced_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
+def trec_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
     """A consensus as a TREC run, its labels or gold as qrels: columns of which none may hold a blank."""
     if isinstance(table, Consensus) and kind == ".qrels":
         frame = _qrels(as_gold(table), path)
@@ -55,9 +55,9 @@ def spaced_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
 
 def _run(consensus: Consensus) -> pl.DataFrame:
     """What has a score, best first; of equal ones, the item later in the alphabet, as trec_eval orders them."""
-    words, entry = consensus.vocabulary, np.flatnonzero(consensus.rank)
-    frame = pl.DataFrame({**_entry(words, entry), "rank": consensus.rank[entry], "score": consensus.score[entry]})
-    frame = frame.with_columns(pl.Series("code", words.entry_task[entry]))
+    vocabulary, entry = consensus.vocabulary, np.flatnonzero(consensus.rank)
+    frame = pl.DataFrame({**_entry(vocabulary, entry), "rank": consensus.rank[entry], "score": consensus.score[entry]})
+    frame = frame.with_columns(pl.Series("code", vocabulary.entry_task[entry]))
     frame = frame.sort("code", "rank", "item", descending=[False, False, True])
     place = pl.int_range(1, pl.len() + 1).over("code").alias("rank")
     tag = "_".join(consensus.method.split())
@@ -65,29 +65,32 @@ def _run(consensus: Consensus) -> pl.DataFrame:
 
 
 def _qrels(gold: Gold, path: Path) -> pl.DataFrame:
-    words, known = gold.vocabulary, np.flatnonzero(~np.isnan(gold.value))
+    vocabulary, known = gold.vocabulary, np.flatnonzero(~np.isnan(gold.value))
     grade = gold.value[known]
     if gold.kind != "grade" or (grade != np.rint(grade)).any():
         raise JudgmentError(f"{path}: qrels hold grades, which are whole numbers; name the file .csv or .parquet")
-    where = _entry(words, known)
+    where = _entry(vocabulary, known)
     return pl.DataFrame({"task": where["task"], "iteration": 0, "item": where["item"], "grade": grade.astype(np.int64)})
 
 
 def _grades(judgments: Judgments) -> pl.DataFrame:
-    words, grades = judgments.vocabulary, judgments.grades
-    return _table(words, grades.entry, grades.annotator, grade=pl.Series(grades.grade))
+    vocabulary, grades = judgments.vocabulary, judgments.grades
+    return _table(vocabulary, grades.entry, grades.annotator, grade=pl.Series(grades.grade))
 
 
 def _pairs(judgments: Judgments) -> pl.DataFrame:
-    words, pairs = judgments.vocabulary, judgments.pairs
-    if taken := set(TIE_WORDS).intersection(map(str, words.items)):
+    vocabulary, pairs = judgments.vocabulary, judgments.pairs
+    if taken := set(TIE_WORDS).intersection(map(str, vocabulary.items)):
         raise JudgmentError(f"an item is called {min(taken)!r}, which means a tie in a file of pairs; rename it")
-    left, right = _names(words.items, words.entry_item[pairs.left]), _names(words.items, words.entry_item[pairs.right])
+    left, right = (
+        _names(vocabulary.items, vocabulary.entry_item[pairs.left]),
+        _names(vocabulary.items, vocabulary.entry_item[pairs.right]),
+    )
     outcome = pl.Series(pairs.outcome)
     frame = pl.DataFrame(
         {
-            "task": _names(words.tasks, words.entry_task[pairs.left]),
-            "annotator": _names(words.annotators, pairs.annotator),
+            "task": _names(vocabulary.tasks, vocabulary.entry_task[pairs.left]),
+            "annotator": _names(vocabulary.annotators, pairs.annotator),
             "left": left,
             "right": right,
         }
@@ -98,18 +101,23 @@ def _pairs(judgments: Judgments) -> pl.DataFrame:
 
 
 def _rankings(judgments: Judgments) -> pl.DataFrame:
-    words, lists = judgments.vocabulary, judgments.rankings
-    frame = _table(words, lists.entry, lists.list_annotator[lists.row_list], rank=pl.Series(lists.position))
+    vocabulary, lists = judgments.vocabulary, judgments.rankings
+    frame = _table(vocabulary, lists.entry, lists.list_annotator[lists.row_list], rank=pl.Series(lists.position))
     return frame.with_columns(pl.Series("list", lists.row_list))
 
 
-def _table(words: Vocabulary, entry: Codes, annotator: Codes, **value: pl.Series) -> pl.DataFrame:
-    where = _entry(words, entry)
-    return pl.DataFrame({"task": where["task"], "annotator": _names(words.annotators, annotator), "item": where["item"], **value})
+def _table(vocabulary: Vocabulary, entry: Codes, annotator: Codes, **value: pl.Series) -> pl.DataFrame:
+    where = _entry(vocabulary, entry)
+    return pl.DataFrame(
+        {"task": where["task"], "annotator": _names(vocabulary.annotators, annotator), "item": where["item"], **value}
+    )
 
 
-def _entry(words: Vocabulary, entry: NDArray[np.integer]) -> dict[str, pl.Series]:
-    return {"task": _names(words.tasks, words.entry_task[entry]), "item": _names(words.items, words.entry_item[entry])}
+def _entry(vocabulary: Vocabulary, entry: NDArray[np.integer]) -> dict[str, pl.Series]:
+    return {
+        "task": _names(vocabulary.tasks, vocabulary.entry_task[entry]),
+        "item": _names(vocabulary.items, vocabulary.entry_item[entry]),
+    }
 
 
 def _names(names: Ids, codes: Codes) -> pl.Series:

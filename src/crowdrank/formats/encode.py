@@ -15,6 +15,7 @@ from crowdrank.convert import stacked_or_none, unshown_order
 from crowdrank.formats.columns import NAMES, OF_PAIRS, Roles, kind_of, unused, value_of
 from crowdrank.formats.names import Coded, Entries, Names
 from crowdrank.formats.source import Source, as_text, shorten
+from crowdrank.numerics.groups import run_starts
 from crowdrank.study import (
     LEFT,
     RIGHT,
@@ -122,7 +123,9 @@ def judgments_of(
     notes += [note for kind, names in study.names.items() for note in names.differ_by_case(kind)]
     return Judgments(
         vocabulary=vocabulary,
-        grades=Grades(*_stacked([_grades(study, part) for part in of_kind["grades"]], (np.int32, np.int32, np.float64))),
+        grades=Grades(
+            *_stacked([_grades(study, part) for part in of_kind["grades"]], (np.int32, np.int32, np.float64))
+        ),
         pairs=_all_pairs(study, of_kind["pairs"]),
         rankings=rankings,
         notes=tuple(notes),
@@ -181,10 +184,14 @@ def _outcomes(part: Part) -> NDArray[np.int8]:
     winner = as_text(part.source.ids(column))
     outcome = _meant(part, winner)
     if (outcome == UNDECIDED).any():
-        outcome = _meant(part, winner := winner.str.strip_chars())  # as names are; here only if need be, which is faster
+        outcome = _meant(
+            part, winner := winner.str.strip_chars()
+        )  # as names are; here only if need be, which is faster
 
     def neither(row: int) -> str:
-        return f"{column} {shorten(winner[row])!r} is neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
+        return (
+            f"{column} {shorten(winner[row])!r} is neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
+        )
 
     part.source.refuse(outcome == UNDECIDED, neither, f"where neither won, write {TIE_WORDS[0]!r}")
     return outcome
@@ -231,7 +238,9 @@ def _grades(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
 def _all_pairs(study: Study, parts: Sequence[Part]) -> Pairs:
     columns = _stacked([_pairs(study, part) for part in parts], (np.int32, np.int32, np.int32, np.int8))
     lengths = [len(part.outcome) for part in parts]
-    return Pairs(*columns, *(stacked_or_none([part.of_pairs.get(role) for part in parts], lengths) for role in OF_PAIRS))
+    return Pairs(
+        *columns, *(stacked_or_none([part.of_pairs.get(role) for part in parts], lengths) for role in OF_PAIRS)
+    )
 
 
 def _pairs(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
@@ -239,7 +248,11 @@ def _pairs(study: Study, part: Part) -> tuple[NDArray[Any], ...]:
     part.source.refuse(left == right, lambda row: f"{shorten(part.coded['left'].name(row))!r} is compared with itself")
     if "left" not in part.roles:
         swap = unshown_order(left, right)
-        left, right, outcome = np.where(swap, right, left), np.where(swap, left, right), np.where(swap, -outcome, outcome)
+        left, right, outcome = (
+            np.where(swap, right, left),
+            np.where(swap, left, right),
+            np.where(swap, -outcome, outcome),
+        )
     return study.codes(part, "annotator"), left, right, outcome
 
 
@@ -251,13 +264,15 @@ def _lists(study: Study, part: Part, top_k: bool | None, notes: list[str]) -> Ra
     which = part.coded["list"].number if "list" in part.coded else np.zeros(len(entry), np.int32)
     order = np.lexsort((rank, entry, which, annotator, task))
     task, annotator, which, entry, rank = task[order], annotator[order], which[order], entry[order], rank[order]
-    new_list = np.r_[True, (np.diff(task) != 0) | (np.diff(annotator) != 0) | (np.diff(which) != 0)][: len(order)]
+    new_list = run_starts(task, annotator, which)
     again = np.r_[False, ~new_list[1:] & (np.diff(entry) == 0)][: len(order)]
     changed = again & np.r_[False, np.diff(rank) != 0][: len(order)]
     wrong = np.zeros(len(order), dtype=bool)
     wrong[order[changed]] = True
     cure = _cure(study, part) if changed.any() else ""
-    part.source.refuse(wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another rank in the same list", cure)
+    part.source.refuse(
+        wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another rank in the same list", cure
+    )
     if again.any():
         notes.append(f"{part.source.name}: {again.sum():,} rows that repeat an item of their list were dropped")
     row_list = (np.cumsum(new_list) - 1).astype(np.int32)
@@ -279,7 +294,9 @@ def _cure(study: Study, part: Part) -> str:
     told = f"a list is the rows of one {of}"
     if "list" in part.roles:
         return told
-    rows = pl.DataFrame({role: study.codes(part, role) for role in ("task", "annotator", "item")}).with_columns(rank=part.numbers)
+    rows = pl.DataFrame({role: study.codes(part, role) for role in ("task", "annotator", "item")}).with_columns(
+        rank=part.numbers
+    )
     free = [column for column in part.source.columns if column not in part.roles.values()]
     apart = [column for column in free if _tells_apart(as_text(part.source.load(column)), rows)]
     return f"{told}; the column that tells several apart is named by --column list={apart[0] if apart else 'NAME'}"
@@ -317,7 +334,14 @@ def _joined(parts: Sequence[Rankings]) -> Rankings:
     shift, shifted = 0, []
     for part in parts:
         shifted.append(
-            (part.list_annotator, part.list_task, part.unlisted_below, part.row_list + np.int32(shift), part.entry, part.position)
+            (
+                part.list_annotator,
+                part.list_task,
+                part.unlisted_below,
+                part.row_list + np.int32(shift),
+                part.entry,
+                part.position,
+            )
         )
         shift += len(part.list_annotator)
     return Rankings(*_stacked(shifted, (np.int32, np.int32, np.bool_, np.int32, np.int32, np.float64)))
@@ -343,7 +367,12 @@ def scores_of(source: Source, columns: Mapping[str, str], *, frame: Frame = "pol
 
 
 def _values(
-    sources: Sequence[Source], columns: Mapping[str, str], kinds: Sequence[GoldKind], frame: Frame, *, missing: bool = False
+    sources: Sequence[Source],
+    columns: Mapping[str, str],
+    kinds: Sequence[GoldKind],
+    frame: Frame,
+    *,
+    missing: bool = False,
 ) -> tuple[Vocabulary, Floats, GoldKind]:
     """One value per entry, higher is better, and what kind it is."""
     study, found = Study("task", "item"), set[GoldKind]()

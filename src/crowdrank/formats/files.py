@@ -16,14 +16,14 @@ import zstandard
 
 from crowdrank.formats.source import Source
 from crowdrank.formats.table import of_json_lines, of_parquet, of_separated
-from crowdrank.formats.trec_letor import Wanted, of_spaced
+from crowdrank.formats.trec_letor import Wanted, read_trec_letor
 from crowdrank.study import JudgmentError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET)
-SPACED = (".txt", ".run", ".qrels")  # TREC's and LETOR's: columns between blanks, without a header
+TREC_LETOR = (".txt", ".run", ".qrels")  # TREC's and LETOR's: columns between blanks, without a header
 PACKED = (".gz", ".zst")
 KNOWN = ".csv, .tsv, .jsonl or .parquet, or for TREC .run, .qrels or .txt, each also with .gz or .zst"
 
@@ -53,13 +53,13 @@ def of_file(path: str | os.PathLike[str], wanted: Wanted = "judgments") -> Sourc
     if kind in SEPARATORS:
         return of_separated(path, data, SEPARATORS[kind])
     # TREC's files have all kinds of names (input.bm25, qrels.robust2004): what is in them counts.
-    return of_spaced(path, data, wanted=wanted, otherwise=None if kind in SPACED else _unknown(path, kind))
+    return read_trec_letor(path, data, wanted=wanted, otherwise=None if kind in TREC_LETOR else _unknown(path, kind))
 
 
 def kind_of(path: Path) -> tuple[str, str]:
     """The kind of file by its suffix, and how it is packed ('' if not)."""
     kind, packing = _suffixes(path)
-    if kind not in (*TABLES, *SPACED):
+    if kind not in (*TABLES, *TREC_LETOR):
         raise JudgmentError(_unknown(path, kind))
     return kind, packing
 
@@ -122,7 +122,7 @@ def packed(frame: pl.DataFrame, kind: str, packing: str) -> bytes:
     buffer = io.BytesIO()
     if kind in SEPARATORS:
         frame.write_csv(buffer, separator=SEPARATORS[kind])
-    elif kind in SPACED:
+    elif kind in TREC_LETOR:
         frame.write_csv(buffer, separator=" ", include_header=False, quote_style="never")
     elif kind in JSON_LINES:
         frame.write_ndjson(buffer)

@@ -61,7 +61,9 @@ class Names:
             return []
         again = lowered.is_duplicated()
         twins = [shorten(name) for name in texts.filter(lowered == lowered.filter(again).min()).sort()[:2]]
-        return [f"the names of {again.sum():,} {kind}s differ only by case, as {twins[0]!r} and {twins[1]!r}: taken as different"]
+        return [
+            f"the names of {again.sum():,} {kind}s differ only by case, as {twins[0]!r} and {twins[1]!r}: taken as different"
+        ]
 
     def codes(self, column: Coded) -> Codes:
         """A column in the codes of all names."""

@@ -89,7 +89,9 @@ def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
         raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}{hint}") from None
     except (pl.exceptions.PolarsError, NarwhalsError) as error:
         raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
-    source = Source(name, list(own), lambda column: _to_polars(table.get_column(own[column])), lambda row: f"{which}row {row}")
+    source = Source(
+        name, list(own), lambda column: _to_polars(table.get_column(own[column])), lambda row: f"{which}row {row}"
+    )
     return source, cast(Frame, table.implementation.value)
 
 
@@ -110,7 +112,9 @@ def as_text(values: pl.Series) -> pl.Series:
         if not values.dtype.is_nested():
             return values.cast(pl.String)
     # Objects, lists, durations, bytes: what has no text of its own in polars has one in Python.
-    return pl.Series(values.name, [None if _is_missing(value) else str(value) for value in values.to_list()], dtype=pl.String)
+    return pl.Series(
+        values.name, [None if _is_missing(value) else str(value) for value in values.to_list()], dtype=pl.String
+    )
 
 
 def _is_missing(value: Any) -> bool:

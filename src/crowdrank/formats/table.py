@@ -69,7 +69,9 @@ def _table(path: Path, data: bytes, separator: str, blank_before: int, header: l
     """A table of texts, whose header makes sense."""
     names = header[: _named(header)]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise JudgmentError(f"{path}: two columns are called {shorten(repeated[0])!r}; the first line must name the columns")
+        raise JudgmentError(
+            f"{path}: two columns are called {shorten(repeated[0])!r}; the first line must name the columns"
+        )
     names += [f"{number} " for number in range(len(names), len(header))]
     with suppress(pl.exceptions.PolarsError):
         frame = pl.read_csv(data, separator=separator, infer_schema=False)
@@ -98,7 +100,9 @@ def check_text(path: Path, data: bytes) -> None:
         data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise JudgmentError(f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8") from None
+        raise JudgmentError(
+            f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
+        ) from None
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise JudgmentError(f"{path}:{line}: holds a NUL byte; this is not a text file") from None

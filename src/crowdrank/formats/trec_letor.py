@@ -7,9 +7,9 @@
 | LETOR, rank aggregation | `grade qid:task 1:rank 2:rank … #docid = item`, NULL where a list leaves the item out |
 | LETOR, features (SVMlight) | `grade qid:task 1:number 2:number … #docid = item`; features left out are 0, items without a name are numbered |
 
-A run is ordered by its scores, the highest first, as trec_eval does: its column of ranks is not looked at. Equal scores are a tie. What
-a run or one of LETOR's lists leaves out stands below what it lists (with Borda on MQ2008-agg, NDCG@1 is .38; .16 if it is taken as not
-compared). In LETOR's files rank 1 is the best, whatever its web page says.
+A run is ordered by its scores, the highest first, as trec_eval does: its column of ranks is not looked at. Equal scores
+are a tie. What a run or one of LETOR's lists leaves out stands below what it lists (with Borda on MQ2008-agg, NDCG@1 is
+.38; .16 if it is taken as not compared). In LETOR's files rank 1 is the best, whatever its web page says.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ LINES = {
     "letor": "grade qid:task 1:rank 2:rank … #docid = item",
     "features": "grade qid:task 1:number 2:number … #docid = item",
 }
-NEITHER = f"is neither a TREC run ({LINES['run']}), nor qrels ({LINES['qrels']}), nor a LETOR file; name a table .csv or .tsv"
+NEITHER = (
+    f"is neither a TREC run ({LINES['run']}), nor qrels ({LINES['qrels']}), nor a LETOR file; name a table .csv or .tsv"
+)
 NOT_LISTED = "NULL"
 LINES_AT_ONCE = 50_000  # of features: their cells as texts take many times the memory of the numbers
 
@@ -52,14 +54,16 @@ class Run(Source):
     tags: tuple[str, ...] = ()
 
 
-def of_spaced(path: Path, data: bytes, *, wanted: Wanted, otherwise: str | None = None) -> Source:
+def read_trec_letor(path: Path, data: bytes, *, wanted: Wanted, otherwise: str | None = None) -> Source:
     """A file of one of these kinds; `otherwise` is what to say if it is none."""
     first = data[:FIRST_LINE].removeprefix(BYTE_ORDER_MARK).lstrip()
     fields = (first.splitlines() or [b""])[0].split()
     if len(fields) > 1 and fields[1].startswith(b"qid:"):
         return _of_letor(path, _lines(path, data), wanted)
     if wanted == "features":
-        raise JudgmentError(otherwise or f"{path}: is not a file of features: {LINES['features']}; name a table .csv or .parquet")
+        raise JudgmentError(
+            otherwise or f"{path}: is not a file of features: {LINES['features']}; name a table .csv or .parquet"
+        )
     if len(fields) == len(RUN):
         return _of_run(path, data, truth=wanted == "truth")
     if len(fields) == len(QRELS):
@@ -74,7 +78,9 @@ def _of_run(path: Path, data: bytes, *, truth: bool) -> Source:
     tags = sorted(source.ids("annotator").unique())
     if truth:
         if len(tags) > 1:
-            raise JudgmentError(f"{path}: holds {len(tags):,} runs ({', '.join(map(shorten, tags[:3]))}, …); a ranking is one")
+            raise JudgmentError(
+                f"{path}: holds {len(tags):,} runs ({', '.join(map(shorten, tags[:3]))}, …); a ranking is one"
+            )
         return replace(source, columns=["task", "item", "score"])
 
     def load(column: str) -> pl.Series:
@@ -89,7 +95,7 @@ def _ranks(run: Source) -> pl.Series:
     return frame.select(pl.col("score").rank("average", descending=True).over("task", "tag")).to_series().alias("rank")
 
 
-def told_apart(sources: Sequence[Source]) -> list[Source]:
+def disambiguate_tags(sources: Sequence[Source]) -> list[Source]:
     """Runs of several files that call themselves the same get the names of their files."""
     uses = Counter(tag for source in sources if isinstance(source, Run) for tag in source.tags)
     shared = {tag for tag, count in uses.items() if count > 1}
@@ -149,7 +155,9 @@ def _letor_features(path: Path, parts: pl.DataFrame) -> Source:
     return Source(str(path), [*known, *(str(number) for number in range(1, width + 1))], load, place)
 
 
-def _numbered_cells(path: Path, parts: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _numbered_cells(
+    path: Path, parts: pl.DataFrame
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """The row, the number of the feature and the value of every cell."""
     cells = parts.select("number", pl.col("cells").str.split(" ")).with_row_index("row").explode("cells")
     cells = cells.filter(pl.col("cells").fill_null("") != "").with_columns(
@@ -173,7 +181,8 @@ def _letor_ranks(path: Path, parts: pl.DataFrame) -> Source:
     ranks = replace(_source(path, cells, ["task", "annotator", "item", "rank"]), top_k=True)
     wrong = ~cells["rank"].fill_null("").str.contains(r"^0*[1-9]\d*$")
     ranks.refuse(
-        wrong, lambda row: f"{shorten(cells['cells'][row])!r} is not the number of a list and a rank, like 3:17 or 3:NULL"
+        wrong,
+        lambda row: f"{shorten(cells['cells'][row])!r} is not the number of a list and a rank, like 3:17 or 3:NULL",
     )
     return ranks
 
@@ -217,7 +226,9 @@ def _single_blanks(data: bytes) -> bytes:
 def _lines(path: Path, data: bytes) -> pl.DataFrame:
     """The lines that are not blank, with their numbers."""
     lines = _text(path, data).decode().splitlines()
-    frame = pl.DataFrame({"line": pl.Series(lines, dtype=pl.String).str.strip_chars()}).with_row_index("number", offset=1)
+    frame = pl.DataFrame({"line": pl.Series(lines, dtype=pl.String).str.strip_chars()}).with_row_index(
+        "number", offset=1
+    )
     return frame.filter(pl.col("line") != "")
 
 
@@ -225,7 +236,10 @@ def _refuse_widths(path: Path, data: bytes, width: int, kind: str) -> None:
     """Name the lines that have more or fewer columns."""
     found = [(number, len(line.split(b" "))) for number, line in enumerate(data.split(b"\n"), 1) if line]
     wrong = [(number, count) for number, count in found if count != width]
-    told = [f"{path}:{number}: {count} columns where a line has {width}: {LINES[kind]}" for number, count in wrong[:ROWS_SHOWN]]
+    told = [
+        f"{path}:{number}: {count} columns where a line has {width}: {LINES[kind]}"
+        for number, count in wrong[:ROWS_SHOWN]
+    ]
     if len(wrong) > ROWS_SHOWN:
         told.append(f"… and {len(wrong) - ROWS_SHOWN:,} more rows like these")
     if told:

@@ -29,7 +29,8 @@ def learner(name: str, **settings: Any) -> Learner:
 
 
 def learn(name: str, features: Features, data: TrainingData, *, side: Side | None = None, **settings: Any) -> Ranker:
-    """Learn to rank with the learner of that name; `side` is what is known of annotators beforehand, for those that can use it.
+    """Learn to rank with the learner of that name; `side` is what is known of annotators beforehand, for those that can
+    use it.
 
     >>> import crowdrank as cr
     >>> features = cr.features({"item": ["x", "y", "z"], "age": [3, 1, 2]})
@@ -46,5 +47,7 @@ def learn_with(chosen: Learner, features: Features, data: TrainingData, side: Si
         return chosen.learn(features, data)
     if not chosen.description.takes_side_information:
         others = [name for name, each in LEARNERS.items() if each.description.takes_side_information]
-        raise SettingError(f"{chosen.description.name} does not use side information; these learners do: {', '.join(others)}")
+        raise SettingError(
+            f"{chosen.description.name} does not use side information; these learners do: {', '.join(others)}"
+        )
     return cast(SideLearner, chosen).learn(features, data, side=side)

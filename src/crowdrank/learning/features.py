@@ -1,8 +1,8 @@
 """What is known of the items a ranker learns from, and of those it will rank: a row of numbers for each.
 
-Features come from tables (.csv, .parquet and the others) with the columns item, perhaps task, and nothing but numbers besides; from LETOR's
-and SVMlight's files (`grade qid:task 1:number 2:number … #docid = item`); or from data frames. A column that says how good an item is
-(grade, label, relevance) is what is to be learned, and no feature.
+Features come from tables (.csv, .parquet and the others) with the columns item, perhaps task, and nothing but numbers
+besides; from LETOR's and SVMlight's files (`grade qid:task 1:number 2:number … #docid = item`); or from data frames. A
+column that says how good an item is (grade, label, relevance) is what is to be learned, and no feature.
 
 >>> features({"item": ["x", "y"], "length": [3, 5], "age": [0.5, 2]})
 Features(2 columns; 1 tasks, 2 items)
@@ -57,11 +57,15 @@ class Features:
         kept = np.zeros(len(self.vocabulary.tasks), dtype=bool)
         kept[code] = True
         rows = np.flatnonzero(kept[self.vocabulary.entry_task])
-        words = self.vocabulary
-        task = (np.cumsum(kept) - 1).astype(np.int32)[words.entry_task[rows]]
-        items, item = np.unique(words.entry_item[rows], return_inverse=True)
+        vocabulary = self.vocabulary
+        task = (np.cumsum(kept) - 1).astype(np.int32)[vocabulary.entry_task[rows]]
+        items, item = np.unique(vocabulary.entry_item[rows], return_inverse=True)
         part = replace(
-            words, tasks=words.tasks[kept], items=words.items[items], entry_task=task, entry_item=item.astype(np.int32)
+            vocabulary,
+            tasks=vocabulary.tasks[kept],
+            items=vocabulary.items[items],
+            entry_task=task,
+            entry_item=item.astype(np.int32),
         )
         return replace(self, vocabulary=part, value=self.value[rows])
 
@@ -69,8 +73,10 @@ class Features:
         return len(self.value)
 
     def __repr__(self) -> str:
-        words = self.vocabulary
-        return f"Features({len(self.columns):,} columns; {len(words.tasks):,} tasks, {len(words.items):,} items)"
+        vocabulary = self.vocabulary
+        return (
+            f"Features({len(self.columns):,} columns; {len(vocabulary.tasks):,} tasks, {len(vocabulary.items):,} items)"
+        )
 
 
 def read_features(
@@ -90,12 +96,16 @@ def features(*frames: Any, columns: Mapping[str, str] | None = None, leave_out: 
     return _features_of([source for source, _ in numbered], columns or {}, leave_out, numbered[0][1])
 
 
-def _features_of(sources: Sequence[Source], given: Mapping[str, str], leave_out: Sequence[str], frame: Frame) -> Features:
+def _features_of(
+    sources: Sequence[Source], given: Mapping[str, str], leave_out: Sequence[str], frame: Frame
+) -> Features:
     study, notes, tables = Study("task", "item"), list[str](), list[tuple[Source, list[str], Floats]]()
     for source in sources:
         found = roles(source.name, source.columns, given)
         if "item" not in found:
-            raise JudgmentError(f"{source.name}: has no column item; features need item, perhaps task, and columns of numbers")
+            raise JudgmentError(
+                f"{source.name}: has no column item; features need item, perhaps task, and columns of numbers"
+            )
         part = Part(None, source, found)
         study.code(part, "item")
         study.code(part, "task") if "task" in found else study.stand_in(part, "task", UNNAMED_TASK)
@@ -129,10 +139,14 @@ def _numbers(source: Source, name: str) -> Floats:
         ) from None
 
 
-def _joined(study: Study, tables: Sequence[tuple[Source, list[str], Floats]], notes: list[str], frame: Frame) -> Features:
+def _joined(
+    study: Study, tables: Sequence[tuple[Source, list[str], Floats]], notes: list[str], frame: Frame
+) -> Features:
     """Tables below each other, in the order of the entries."""
     first, names, _ = tables[0]
-    names = max((found for _, found, _ in tables), key=len) if all(_numbered(found) for _, found, _ in tables) else names
+    names = (
+        max((found for _, found, _ in tables), key=len) if all(_numbered(found) for _, found, _ in tables) else names
+    )
     for source, found, _ in tables:
         if set(found) != set(names) and not (_numbered(found) and _numbered(names)):
             other = _some(sorted({*found} ^ {*names}))

@@ -1,7 +1,7 @@
 """What a ranker learns from, over the entries that have features: judgments themselves, or one label for each entry.
 
-Labels are the scores of any aggregation method (the two-stage way), a consensus found before, or gold; so every aggregator can be
-combined with every ranker.
+Labels are the scores of any aggregation method (the two-stage way), a consensus found before, or gold; so every
+aggregator can be combined with every ranker.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def judgments_over(features: Features, data: TrainingData, description: Descript
             f"{description.name} learns from judgments and weighs annotators; it cannot learn from a {kind} (listmle can)"
         )
     notes = check_kinds(description, data)
-    words = replace(features.vocabulary, annotators=data.vocabulary.annotators)
-    entry = entries_in(data.vocabulary, words)
+    vocabulary = replace(features.vocabulary, annotators=data.vocabulary.annotators)
+    entry = entries_in(data.vocabulary, vocabulary)
     kept = Judgments(
-        vocabulary=words,
+        vocabulary=vocabulary,
         grades=_grades(data.grades, entry),
         pairs=_pairs(data.pairs, entry),
-        rankings=_rankings(data.rankings, entry, words),
+        rankings=_rankings(data.rankings, entry, vocabulary),
     )
     if not len(kept):
         raise JudgmentError(f"features and judgments share no item{_example(features.vocabulary, data.vocabulary)}")
@@ -79,13 +79,13 @@ def _pairs(pairs: Pairs, entry: NDArray[np.int64]) -> Pairs:
     return Pairs(pairs.annotator[kept], left, right, pairs.outcome[kept], weight, strength)
 
 
-def _rankings(lists: Rankings, entry: NDArray[np.int64], words: Vocabulary) -> Rankings:
+def _rankings(lists: Rankings, entry: NDArray[np.int64], vocabulary: Vocabulary) -> Rankings:
     """Lists without what has no features; those of nothing else are gone."""
     rows = np.flatnonzero(entry[lists.entry] >= 0)
     there, row_list = np.unique(lists.row_list[rows], return_inverse=True)
     recoded = entry[lists.entry[rows]].astype(np.int32)
     task = np.zeros(len(there), np.int32)
-    task[row_list] = words.entry_task[recoded]
+    task[row_list] = vocabulary.entry_task[recoded]
     order = np.lexsort((recoded, lists.position[rows], row_list))
     return Rankings(
         list_annotator=lists.list_annotator[there],
@@ -111,7 +111,10 @@ def _example(has: Vocabulary, wants: Vocabulary) -> str:
     """What both call a task and an item: most often the ids are written differently."""
     if not (len(has.entry_task) and len(wants.entry_task)):
         return ""
-    names = [f"task {str(words.tasks[0])!r}, item {str(words.items[words.entry_item[0]])!r}" for words in (has, wants)]
+    names = [
+        f"task {str(vocabulary.tasks[0])!r}, item {str(vocabulary.items[vocabulary.entry_item[0]])!r}"
+        for vocabulary in (has, wants)
+    ]
     return f": {names[0]} there, {names[1]} here"
 
 

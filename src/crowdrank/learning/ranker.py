@@ -40,7 +40,8 @@ class Learner(Protocol):
     def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from the features of items and what is said of them.
 
-        Learners that know how to weigh annotators take judgments alone; the others take the consensus of any method, or gold, too.
+        Learners that know how to weigh annotators take judgments alone; the others take the consensus of any method, or
+        gold, too.
         """
 
 
@@ -69,7 +70,11 @@ class Ranker:
     def rank(self, features: Features) -> Consensus:
         """Rank the items of each task; they need not have been judged by anybody."""
         score = self.model.score(features.named(self.columns))
-        late = () if self.fit.converged else (f"{self.name} had not converged after {self.fit.steps} steps: raise max_iter",)
+        late = (
+            ()
+            if self.fit.converged
+            else (f"{self.name} had not converged after {self.fit.steps} steps: raise max_iter",)
+        )
         return Consensus(features.vocabulary, self.name, score, {}, self.fit, notes=(*features.notes, *late))
 
     def state(self) -> dict[str, Any]:
@@ -87,9 +92,13 @@ class Ranker:
     def restore(cls, method: type[Learner], state: Mapping[str, Any]) -> Self:
         """The ranker again, from its `state`."""
         columns = {name: _column(values) for name, values in state["annotators"].items()}
-        settings = {name: tuple(value) if isinstance(value, list) else value for name, value in state["settings"].items()}
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in state["settings"].items()
+        }
         model = method.model.restore(state["model"])
-        return cls(method(**settings), tuple(state["columns"]), model, columns, Fit(**state["fit"]), tuple(state["notes"]))
+        return cls(
+            method(**settings), tuple(state["columns"]), model, columns, Fit(**state["fit"]), tuple(state["notes"])
+        )
 
     def __repr__(self) -> str:
         end = "converged" if self.fit.converged else "NOT converged"

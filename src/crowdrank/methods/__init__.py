@@ -5,6 +5,6 @@
 - `rankings`: lists, best first
 - `supervised`: any judgments, and gold to learn from first
 
-Each family has a sub-package with its machinery. What all share stands here: `protocols` (what a method is), `catalogue` (the
-methods by name), `result` (from scores to a Consensus).
+Each family has a sub-package with its machinery. What all share stands here: `protocols` (what a method is),
+`catalogue` (the methods by name), `result` (from scores to a Consensus).
 """

@@ -49,10 +49,13 @@ def with_settings(table: Mapping[str, type[M]], name: str, settings: Mapping[str
     return table[name](**settings)
 
 
-def train(name: str, judgments: Judgments, gold: Gold, *, validation: Iterable[Any] | None = None, **settings: Any) -> Trained:
+def train(
+    name: str, judgments: Judgments, gold: Gold, *, validation: Iterable[Any] | None = None, **settings: Any
+) -> Trained:
     """Train the supervised method of that name on the tasks that have gold; what comes back has a `fit` for any others.
 
-    `validation` names tasks to choose settings on; without them the method holds some back where it has something to choose.
+    `validation` names tasks to choose settings on; without them the method holds some back where it has something to
+    choose.
     """
     chosen = supervised(name, **settings)
     check_judgments(judgments)

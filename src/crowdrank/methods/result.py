@@ -38,7 +38,9 @@ def check_kinds(description: Description, judgments: Judgments) -> tuple[str, ..
     if judgments.kinds and not set(judgments.kinds) & set(takes):
         raise JudgmentError(f"{name} needs {' or '.join(takes)}; this study has only {' and '.join(judgments.kinds)}")
     unused = [kind for kind in judgments.kinds if kind not in takes]
-    return tuple(f"{name} uses only {' and '.join(takes)}: {judgments.counts[kind]:,} {kind} not used" for kind in unused)
+    return tuple(
+        f"{name} uses only {' and '.join(takes)}: {judgments.counts[kind]:,} {kind} not used" for kind in unused
+    )
 
 
 def make_consensus(
@@ -56,16 +58,18 @@ def make_consensus(
 ) -> Consensus:
     """The consensus of a method, with everything worth knowing about it.
 
-    `annotators` are the columns the method learned; without them, quality is the agreement with the scores. `compared` are the
-    pairs that connect the scores of a task; `settings` are those that the method chose itself.
+    `annotators` are the columns the method learned; without them, quality is the agreement with the scores. `compared`
+    are the pairs that connect the scores of a task; `settings` are those that the method chose itself.
     """
-    words = judgments.vocabulary
-    tasks = int(np.count_nonzero(np.diff(words.task_starts)))
-    component = None if compared is None else components(words.n_entries, compared.left, compared.right, least=tasks)
+    vocabulary = judgments.vocabulary
+    tasks = int(np.count_nonzero(np.diff(vocabulary.task_starts)))
+    component = (
+        None if compared is None else components(vocabulary.n_entries, compared.left, compared.right, least=tasks)
+    )
     if annotators is None:
         annotators = annotator_columns(judgments, *agreement(judgments, score))
     return Consensus(
-        vocabulary=words,
+        vocabulary=vocabulary,
         method=description.name,
         score=score,
         annotator_columns=annotators,
@@ -79,7 +83,7 @@ def make_consensus(
             *(() if compared is None else _unused_columns(description, judgments.pairs)),
             *_not_converged(fit),
             *_not_scored(score),
-            *(() if component is None else _disconnected(words, component)),
+            *(() if component is None else _disconnected(vocabulary, component)),
             *_one_sided(judgments),
         ),
         settings=settings or {},
@@ -94,24 +98,30 @@ def annotator_columns(
 
     One row per annotator; or, given `annotator` and `task` of each row (ascending), one per annotator and task.
     """
-    words = judgments.vocabulary
+    vocabulary = judgments.vocabulary
     if annotator is None:
-        annotator = np.arange(len(words.annotators), dtype=np.int32)
+        annotator = np.arange(len(vocabulary.annotators), dtype=np.int32)
     if task is None:
         count = judgments.per_annotator()
     else:
         count = np.unique(np.stack(judgments.annotator_and_task()), axis=1, return_counts=True)[1]
     verdict = verdicts(quality, evidence)
     verdict[np.isin(annotator, [code for code, _ in _one_sided_annotators(judgments)])] = "one-sided"
-    columns = {"annotator": words.annotators[annotator], "judgments": count, "quality": quality, "verdict": verdict}
-    return columns if task is None else {**columns, "task": words.tasks[task]}
+    columns = {
+        "annotator": vocabulary.annotators[annotator],
+        "judgments": count,
+        "quality": quality,
+        "verdict": verdict,
+    }
+    return columns if task is None else {**columns, "task": vocabulary.tasks[task]}
 
 
 def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
-    """Per annotator: the share of their preferences that the scores share, and how many votes their preferences are worth.
+    """Per annotator: the share of their preferences that the scores share, and how many votes their preferences are
+    worth.
 
-    Ties they gave are no preferences; ties of the scores count half; a vote with a weight counts as many. Those of a list hang
-    together: as evidence of who guesses, they are worth as many votes as vary as much.
+    Ties they gave are no preferences; ties of the scores count half; a vote with a weight counts as many. Those of a
+    list hang together: as evidence of who guesses, they are worth as many votes as vary as much.
     """
     # Ranks know which scores are equal but for rounding; by the scores themselves, the order of sums would decide.
     rank = rank_within(score, judgments.vocabulary.entry_task)
@@ -136,12 +146,13 @@ def worth_of_preferences(judgments: Judgments) -> Floats:
     lists, n = as_rankings(judgments), len(judgments.vocabulary.annotators)
     votes = np.bincount(judgments.pairs.annotator, minlength=n).astype(np.float64)
     told, spread = (
-        votes + sum_by(lists.list_annotator, of_list, n) for of_list in spread_of_lists(lists.list_starts, lists.position)
+        votes + sum_by(lists.list_annotator, of_list, n)
+        for of_list in spread_of_lists(lists.list_starts, lists.position)
     )
     return np.divide(told, spread, out=np.ones(n), where=spread > 0)
 
 
-def hang_together(judgments: Judgments) -> tuple[str, ...]:
+def dependent_pairs_note(judgments: Judgments) -> tuple[str, ...]:
     """What to say of intervals that take the pairs of a list for so many votes."""
     if not len(judgments.rankings) and not len(judgments.grades):
         return ()
@@ -172,14 +183,16 @@ def _not_scored(score: Floats) -> list[str]:
     return [f"{count:,} entries have no judgments this method can use: not ranked"] if count else []
 
 
-def _disconnected(words: Vocabulary, component: NDArray[np.int32]) -> list[str]:
+def _disconnected(vocabulary: Vocabulary, component: NDArray[np.int32]) -> list[str]:
     """Say which tasks fall into parts that were never compared with each other."""
-    tasks, parts = parts_per_task(words, component)
+    tasks, parts = parts_per_task(vocabulary, component)
     if not len(tasks):
         return []
-    named = [f"{words.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
+    named = [f"{vocabulary.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
     unknown = "how items of different parts stand to each other is unknown, whatever their order here"
-    return [f"comparisons do not connect in {len(tasks):,} of {len(words.tasks):,} tasks: {_some(named)}; {unknown}"]
+    return [
+        f"comparisons do not connect in {len(tasks):,} of {len(vocabulary.tasks):,} tasks: {_some(named)}; {unknown}"
+    ]
 
 
 def _one_sided(judgments: Judgments) -> list[str]:

@@ -9,12 +9,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import TIE, Floats, Pairs
 
 
 def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floats, Floats]:
-    """Per annotator: the preferences between scored entries, and how many of them the scores share (equal scores count half).
+    """Per annotator: the preferences between scored entries, and how many of them the scores share (equal scores count
+    half).
 
     A vote with a weight counts as many.
     """
@@ -50,12 +52,13 @@ def _count_answers(annotator, outcome, answers):
 
 
 def concordance(starts: NDArray[np.int64], position: Floats, rank: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Per list: pairs with different positions, and how many of them the ranks put the same way (equal ranks count half).
+    """Per list: pairs with different positions, and how many of them the ranks put the same way (equal ranks count
+    half).
 
     Rows ascend by position within each list; ranks are whole numbers from 1 up.
     """
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    new = np.r_[True, (np.diff(position) != 0) | (np.diff(group) != 0)][: len(group)]
+    new = run_starts(position, group)
     place = np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))
     clear, agree = concordance_of_ranks(starts, place, rank)
     pairs = sum_by(group, place - starts[group], len(starts) - 1)  # those of each row with rows of earlier places
@@ -63,12 +66,13 @@ def concordance(starts: NDArray[np.int64], position: Floats, rank: NDArray[Any])
 
 
 def spread_of_lists(starts: NDArray[np.int64], position: Floats) -> tuple[Floats, Floats]:
-    """Per list: its preferences, and the variance of how many of them an order at random shares, that of a single one being 1 (Kendall).
+    """Per list: its preferences, and the variance of how many of them an order at random shares, that of a single one
+    being 1 (Kendall).
 
     The preferences of a list hang together: whoever puts the best item last is wrong about all its pairs at once.
     """
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    first = np.flatnonzero(np.r_[True, (np.diff(position) != 0) | (np.diff(group) != 0)][: len(group)])
+    first = np.flatnonzero(run_starts(position, group))
     listed, tied = np.diff(starts).astype(np.float64), np.diff(np.r_[first, len(group)]).astype(np.float64)
 
     def but_for_ties(count: Callable[[Floats], Floats]) -> Floats:
@@ -107,7 +111,9 @@ def _concordance(starts, place, rank, tree, pairs, agree):
             above, not_below = _count(tree, rank[row] - 1), _count(tree, rank[row])
             agree[number] += above
             pairs[number] += above + (group - start) - not_below
-        _count_in(tree, rank, start, group, np.int64(-1))  # empty again, without a look at leaves that were never touched
+        _count_in(
+            tree, rank, start, group, np.int64(-1)
+        )  # empty again, without a look at leaves that were never touched
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,8 +1,8 @@
 """Discounts as sums of powers: D(r) = Σ_q w_q z_q^r for r = 0 … n − 1, exact to rounding.
 
-The expectation of such a sum needs no distribution of r, only its generating function G(z) = E[z^r] at the nodes z_q. A discount
-that falls the way 1/log2(2 + r) does (all its differences alternate in sign) has positive weights on nodes between 0 and 1, few of
-them.
+The expectation of such a sum needs no distribution of r, only its generating function G(z) = E[z^r] at the nodes z_q. A
+discount that falls the way 1/log2(2 + r) does (all its differences alternate in sign) has positive weights on nodes
+between 0 and 1, few of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def logarithmic(n: int) -> PowerSum:
     >>> logarithmic(10)(np.array([0, 2, 6])).round(12).tolist()
     [1.0, 0.5, 0.333333333333]
     """
-    return _logarithmic(max(16, 1 << (max(n, 1) - 1).bit_length()))  # a few sizes serve all: nobody waits for each n anew
+    return _logarithmic(
+        max(16, 1 << (max(n, 1) - 1).bit_length())
+    )  # a few sizes serve all: nobody waits for each n anew
 
 
 @cache
@@ -85,7 +87,9 @@ def _fitted(n: int, discount: Callable[[NDArray[np.int64]], Floats]) -> PowerSum
     rank = _sampled(n)
     slowest, fastest = -np.log(n) - 5, np.log(40.0)
     candidates = np.exp(-np.r_[0.0, np.exp(np.linspace(slowest, fastest, int(PER_FACTOR_E * (fastest - slowest))))])
-    weight, _ = nnls(candidates ** rank[:, None] / discount(rank)[:, None], np.ones(len(rank)), maxiter=100 * len(candidates))
+    weight, _ = nnls(
+        candidates ** rank[:, None] / discount(rank)[:, None], np.ones(len(rank)), maxiter=100 * len(candidates)
+    )
     return PowerSum(candidates[weight > 0], weight[weight > 0])
 
 

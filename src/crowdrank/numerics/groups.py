@@ -1,6 +1,8 @@
-"""Rows that share a code, next to each other."""
+"""Rows that belong together: sorted by a code, or next to each other with equal values."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -12,7 +14,8 @@ Places = NDArray[np.int64]
 
 
 def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
-    """The rows by their code, in the order they have within each; and where each code below `size` starts and the last one ends.
+    """The rows by their code, in the order they have within each; and where each code below `size` starts and the last
+    one ends.
 
     >>> order, starts = grouped(np.array([2, 0, 2, 1], dtype=np.int32), 4)
     >>> order.tolist(), starts.tolist()
@@ -23,6 +26,19 @@ def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
     order = np.empty(len(codes), dtype=np.int64)
     _place(codes, starts[:-1].copy(), order)
     return order, starts
+
+
+def run_starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each row starts a run of rows that are equal in all columns.
+
+    >>> run_starts(np.array([1, 1, 1, 2]), np.array([5, 5, 6, 6])).tolist()
+    [True, False, True, True]
+    """
+    starts = np.zeros(len(columns[0]), dtype=np.bool_)
+    starts[:1] = True
+    for column in columns:
+        starts[1:] |= column[1:] != column[:-1]
+    return starts
 
 
 @nb.njit(cache=True, nogil=True)

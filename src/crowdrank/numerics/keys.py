@@ -1,8 +1,8 @@
 """A vote as one whole number: sorting those is twenty times faster than sorting rows.
 
-From its highest bits on, a key holds: the far part of the winner, the far part of the loser (its place within the task, to save bits), the
-annotator, the near parts of winner and loser, the kind of vote. So what is looked up for votes that follow each other is near each
-other in memory.
+From its highest bits on, a key holds: the far part of the winner, the far part of the loser (its place within the task,
+to save bits), the annotator, the near parts of winner and loser, the kind of vote. So what is looked up for votes that
+follow each other is near each other in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from crowdrank.study import LEFT, TIE, Codes, Floats
 
 WON_LEFT, WON_RIGHT, TIED = 0, 1, 2  # kinds of vote
 KIND_BITS = 2
-NEAR_BITS = 12  # the scores of 2¹² entries, and what is summed for them, stay in the cache while their votes are counted
+NEAR_BITS = (
+    12  # the scores of 2¹² entries, and what is summed for them, stay in the cache while their votes are counted
+)
 MOST_BITS = 63
 
 Keys = NDArray[np.int64]
@@ -52,7 +54,9 @@ def packed(
 ) -> Keys:
     """The keys of votes, the winner first; of ties the left item, or without `sides` the one of the smaller code."""
     keys = np.empty(len(left), np.int64)
-    in_parts(lambda r: _pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), chunks(len(keys)))
+    in_parts(
+        lambda r: _pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), chunks(len(keys))
+    )
     return keys
 
 

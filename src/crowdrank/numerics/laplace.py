@@ -1,9 +1,10 @@
 """How sure: variances from the curvature at the optimum (Laplace's approximation).
 
-Scores of one task are only known relative to each other, so their variance is that of the distance from the mean of their group: what
-all have in common says nothing about their order. The mean is weighted by what is known of each: one item that nobody compared must not
-blur all others. Small models invert the Hessian; those of many small tasks, the part of each task; other large ones estimate the diagonal of its inverse by probing with random signs, each
-probe one solution by conjugate gradients.
+Scores of one task are only known relative to each other, so their variance is that of the distance from the mean of
+their group: what all have in common says nothing about their order. The mean is weighted by what is known of each: one
+item that nobody compared must not blur all others. Small models invert the Hessian; those of many small tasks, the part
+of each task; other large ones estimate the diagonal of its inverse by probing with random signs, each probe one
+solution by conjugate gradients.
 """
 
 from __future__ import annotations
@@ -65,10 +66,11 @@ def dense_spread(hessian: Floats, group: Codes) -> Spread:
     return Spread(variance.astype(np.float64), lambda one, other: inverse[one, other].astype(np.float64))
 
 
-def block_spread(diagonal: Floats, one: Codes, other: Codes, bend: Floats, starts: NDArray[np.int64]) -> Spread:
+def block_spread(diagonal: Floats, one: Codes, other: Codes, curvature: Floats, starts: NDArray[np.int64]) -> Spread:
     """The same for many small groups, each inverted by itself, what they share through raters left aside.
 
-    `bend` are the second derivatives by the gaps between entries `one` and `other`; group g is the entries from `starts[g]`.
+    `curvature` are the second derivatives by the gaps between entries `one` and `other`; group g is the entries from
+    `starts[g]`.
     """
     n, sizes = int(starts[-1]), np.diff(starts)
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -79,7 +81,7 @@ def block_spread(diagonal: Floats, one: Codes, other: Codes, bend: Floats, start
         return np.asarray(first_cell[group[row]] + place[row] * sizes[group[row]] + place[column])
 
     everyone = np.arange(n)
-    cells = sum_by(np.r_[cell(one, other), cell(other, one)], np.r_[-bend, -bend], int((sizes**2).sum()))
+    cells = sum_by(np.r_[cell(one, other), cell(other, one)], np.r_[-curvature, -curvature], int((sizes**2).sum()))
     cells[cell(everyone, everyone)] = np.maximum(diagonal[:n], SMALLEST)
     inverse, variance = np.empty_like(cells), 1 / np.maximum(diagonal, SMALLEST)
     for m in np.unique(sizes[sizes > 0]):
@@ -94,7 +96,7 @@ def block_spread(diagonal: Floats, one: Codes, other: Codes, bend: Floats, start
     return Spread(variance, lambda row, column: inverse[cell(row, column)])
 
 
-def probed_spread(curvature: Callable[[Floats], Floats], diagonal: Floats, group: Codes, seed: int = 0) -> Spread:
+def probed_spread(hessian_product: Callable[[Floats], Floats], diagonal: Floats, group: Codes, seed: int = 0) -> Spread:
     """The same from products with the Hessian, for models too large to hold it."""
     rng = np.random.default_rng(seed)
     n, diagonal = len(group), np.maximum(diagonal, SMALLEST)
@@ -106,7 +108,7 @@ def probed_spread(curvature: Callable[[Floats], Floats], diagonal: Floats, group
         right, alone = signs.copy(), signs / diagonal
         right[:n] -= known * _total(signs[:n], group) / total
         alone[:n] -= _total(signs[:n], group) / total
-        solved = _solve(curvature, right, diagonal)
+        solved = _solve(hessian_product, right, diagonal)
         solved[:n] -= _total(known * solved[:n], group) / total
         # What the diagonal alone would give is known exactly; only the rest is estimated, so little noise is left.
         rest += signs * (solved - alone)
@@ -120,7 +122,7 @@ def _total(values: Floats, group: Codes) -> Floats:
     return sum_by(group, values, int(group.max(initial=-1)) + 1)[group]
 
 
-def _solve(curvature: Callable[[Floats], Floats], right: Floats, diagonal: Floats, tol: float = 0.01) -> Floats:
+def _solve(hessian_product: Callable[[Floats], Floats], right: Floats, diagonal: Floats, tol: float = 0.01) -> Floats:
     """H⁻¹ times a vector by preconditioned conjugate gradients."""
     x, residual = np.zeros_like(right), right.copy()
     scaled = residual / diagonal
@@ -129,11 +131,11 @@ def _solve(curvature: Callable[[Floats], Floats], right: Floats, diagonal: Float
     for _ in range(MOST_STEPS):
         if rho <= enough:
             break
-        product = curvature(direction)
-        bend = dot(direction, product)
-        if bend <= 0.0:  # not at a minimum after all
+        product = hessian_product(direction)
+        curvature = dot(direction, product)
+        if curvature <= 0.0:  # not at a minimum after all
             break
-        step = rho / bend
+        step = rho / curvature
         x += step * direction
         residual -= step * product
         scaled = residual / diagonal

@@ -2,9 +2,10 @@
 
     P(list | order) ∝ exp(−clear · d(list, order)),    d: the pairs that the two put the other way around
 
-`clear` is −θ in papers, −log φ in others: large for an annotator who repeats the order, 0 for one who guesses, negative for one who turns it
-around. A list may have groups of ties: it stands for all orders of their members together. The order may tell only its first
-`places` items apart, and put all others below them; pairs that either of the two does not tell apart cost nothing.
+`clear` is −θ in papers, −log φ in others: large for an annotator who repeats the order, 0 for one who guesses, negative
+for one who turns it around. A list may have groups of ties: it stands for all orders of their members together. The
+order may tell only its first `places` items apart, and put all others below them; pairs that either of the two does not
+tell apart cost nothing.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ def one_more(length, clear):
 
 @nb.njit(cache=True, nogil=True)
 def part_moments(places, starts, group, clear, log_total, mean_total, room):
-    """The logarithm of the normaliser, but for what does not depend on `clear`, and the expected distance, of lists of a shape.
+    """The logarithm of the normaliser, but for what does not depend on `clear`, and the expected distance, of lists of
+    a shape.
 
-    A shape is the sizes of the groups of ties of a list, the best first; its items are those of the order, of which `places` are told
-    apart. `log_total` and `mean_total` are those of full lists (`totals`), `room` has four rows of places + 1. From the last group to
-    the first: how many of the items told apart it has, and what that costs with those in later groups.
+    A shape is the sizes of the groups of ties of a list, the best first; its items are those of the order, of which
+    `places` are told apart. `log_total` and `mean_total` are those of full lists (`totals`), `room` has four rows of
+    places + 1. From the last group to the first: how many of the items told apart it has, and what that costs with
+    those in later groups.
     """
     log, mean, new_log, new_mean = room[0], room[1], room[2], room[3]
     for s in range(places + 1):
@@ -49,7 +52,14 @@ def part_moments(places, starts, group, clear, log_total, mean_total, room):
             for told in range(min(group[g], places - s) + 1):
                 tail, end = group[g] - told, s + told
                 # Members not told apart stand above what the order puts before them.
-                path = log[s] + log_total[end] - log_total[s] - log_total[told] - clear * tail * s - math.lgamma(tail + 1.0)
+                path = (
+                    log[s]
+                    + log_total[end]
+                    - log_total[s]
+                    - log_total[told]
+                    - clear * tail * s
+                    - math.lgamma(tail + 1.0)
+                )
                 cost = mean[s] + mean_total[end] - mean_total[s] - mean_total[told] + tail * s
                 if path > new_log[end]:
                     share = math.exp(new_log[end] - path)
@@ -65,7 +75,8 @@ def part_moments(places, starts, group, clear, log_total, mean_total, room):
 
 
 def totals(longest: int, clear: Floats) -> tuple[Floats, Floats]:
-    """The logarithm of the normaliser of full lists of 0 to `longest` items, and their expected distance; a row for each clarity.
+    """The logarithm of the normaliser of full lists of 0 to `longest` items, and their expected distance; a row for
+    each clarity.
 
     One more item at the end of `length` − 1 others overtakes `more` of them, in one of e^`ways` ways.
     """

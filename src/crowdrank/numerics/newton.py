@@ -1,8 +1,9 @@
 """The one optimisation loop: Newton's method with conjugate gradients, a line search, and one stopping rule.
 
-Second derivatives enter as products with a vector, so the cost of a step is a few passes over the rows, and scores joined by
-long chains of comparisons, where first-order methods crawl, are found in a handful of steps. SciPy's Newton methods take no
-preconditioner and cannot keep the curvature of a point between products, which costs more than this page.
+Second derivatives enter as products with a vector, so the cost of a step is a few passes over the rows, and scores
+joined by long chains of comparisons, where first-order methods crawl, are found in a handful of steps. SciPy's Newton
+methods take no preconditioner and cannot keep the curvature of a point between products, which costs more than this
+page.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Objective(Protocol):
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x."""
 
-    def curvature(self, v: Floats) -> Floats:
+    def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
 
     def diagonal(self) -> Floats:
@@ -56,26 +57,28 @@ def minimise(
     *,
     max_iter: int,
     tol: float,
-    held: slice = slice(0),
+    fixed: slice = slice(0),
     rough: bool = False,
     what: str = "scores",
 ) -> Minimum:
-    """Walk downhill until a Newton step would move no parameter by more than `tol`; those in `held` stay where they are.
+    """Walk downhill until a Newton step would move no parameter by more than `tol`; those in `fixed` stay where they
+    are.
 
-    `rough` steps are a tenth off, also near the minimum: for objectives that change from call to call. Parameters that hardly matter (curvature below one) are measured by what they matter: a quality running off to 1 on a
-    logit scale does not keep the loop going.
+    `rough` steps are a tenth off, also near the minimum: for objectives that change from call to call. Parameters that
+    hardly matter (curvature below one) are measured by what they matter: a quality running off to 1 on a logit scale
+    does not keep the loop going.
     """
 
     def product(v: Floats) -> Floats:
-        result = objective.curvature(v)
-        result[held] = 0.0
+        result = objective.hessian_product(v)
+        result[fixed] = 0.0
         return result
 
     x = start.copy()
     value, gradient = objective.evaluate(x)
     for step in range(max_iter):
         report(what, step, max_iter)
-        gradient[held] = 0.0
+        gradient[fixed] = 0.0
         if not gradient.any():
             return Minimum(x, value, step, True)
         diagonal = np.maximum(np.abs(objective.diagonal()), SMALLEST_CURVATURE)
@@ -94,7 +97,9 @@ def dot(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats, *, rough: bool) -> Floats:
+def _newton_direction(
+    hessian_product: Callable[[Floats], Floats], gradient: Floats, diagonal: Floats, *, rough: bool
+) -> Floats:
     """Approximately -H⁻¹g by conjugate gradients, the closer the smaller the gradient; stops at negative curvature."""
     x = np.zeros_like(gradient)
     residual = -gradient
@@ -104,11 +109,11 @@ def _newton_direction(curvature: Callable[[Floats], Floats], gradient: Floats, d
     # Squared, preconditioned residual: a tenth at first, tighter as the minimum comes near (superlinear convergence).
     enough = start * (0.01 if rough else min(0.01, np.sqrt(start) * 1e-2))
     for _ in range(10 * len(gradient) + 50):
-        product = curvature(direction)
-        bend = dot(direction, product)
-        if bend <= 0.0:
+        product = hessian_product(direction)
+        curvature = dot(direction, product)
+        if curvature <= 0.0:
             return scaled if not x.any() else x
-        step = rho / bend
+        step = rho / curvature
         x += step * direction
         residual -= step * product
         scaled = residual / diagonal

@@ -1,8 +1,10 @@
-"""Distributions over the orders of a few items: what a measure is worth on average, and how that changes with the scores.
+"""Distributions over the orders of a few items: what a measure is worth on average, and how that changes with the
+scores.
 
-An order y of m items with scores s has the probability exp(Σ_i s[y(i)] / log(i + 1)) / Z: good orders have high scores at the top.
-Nothing is approximated, and yet not every order is looked at: what comes next, and what it brings, depends on which items were
-placed before, not on their order, so that sums over the 64 sets of six items say what sums over their 720 orders do.
+An order y of m items with scores s has the probability exp(Σ_i s[y(i)] / log(i + 1)) / Z: good orders have high scores
+at the top. Nothing is approximated, and yet not every order is looked at: what comes next, and what it brings, depends
+on which items were placed before, not on their order, so that sums over the 64 sets of six items say what sums over
+their 720 orders do.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ SUM, CASCADE, PRECISION = 0, 1, 2
 def worth(how, gain, discount):
     """What a list is worth whose items, best first, have these gains.
 
-    SUM: Σ gain × discount, as NDCG and precision. CASCADE: the gain is the chance to stop there, as ERR. PRECISION: the mean
-    precision at the items of positive gain, as MAP.
+    SUM: Σ gain × discount, as NDCG and precision. CASCADE: the gain is the chance to stop there, as ERR. PRECISION: the
+    mean precision at the items of positive gain, as MAP.
     """
     total, left, found = 0.0, 1.0, 0
     for place in range(min(len(gain), len(discount))):
@@ -46,7 +48,10 @@ def expected_worth(score, gain, how, discount, slope):
     """The mean worth over all orders of the items; `slope` gets its derivatives with respect to the scores."""
     m, n_sets = len(score), 1 << len(score)
     size, chance, brings, rest = _what_comes_next(score, gain, how, discount)
-    reached, so_far = np.zeros(n_sets), np.zeros(n_sets)  # the chance that these items come first; and times what they bring
+    reached, so_far = (
+        np.zeros(n_sets),
+        np.zeros(n_sets),
+    )  # the chance that these items come first; and times what they bring
     reached[0] = 1.0
     mean, joint = np.zeros(m), np.zeros(m)  # per item: mean of its place's 1 / log(i + 1), alone and times the worth
     for placed in range(n_sets - 1):
@@ -67,8 +72,8 @@ def expected_worth(score, gain, how, discount, slope):
 
 @nb.njit(cache=True, nogil=True)
 def _what_comes_next(score, gain, how, discount):
-    """Of every set of items that come first: their number, the chance of each other item to be next, what it brings there, and what
-    all that follows brings on average.
+    """Of every set of items that come first: their number, the chance of each other item to be next, what it brings
+    there, and what all that follows brings on average.
     """
     m, n_sets = len(score), 1 << len(score)
     size, state = _sets(how, gain)
@@ -123,12 +128,15 @@ def _brought(how, gain, state, place, discount):
 
 
 @nb.njit(cache=True, nogil=True)
-def expected_over_tasks(sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, change):
-    """The summed mean worth, as a share of the best, of samples of items, one per task; its derivatives are added to `change`.
+def expected_over_tasks(
+    sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, change
+):
+    """The summed mean worth, as a share of the best, of samples of items, one per task; its derivatives are added to
+    `change`.
 
-    Row r of `sample` holds `size[r]` entries; `gain` is theirs, `best[r]` the worth of their best order. An entry's score is
-    Σ value · weight over its cells; the last row of `weight` counts for every annotator, and is all that those without a row of their
-    own (−1) have.
+    Row r of `sample` holds `size[r]` entries; `gain` is theirs, `best[r]` the worth of their best order. An entry's
+    score is Σ value · weight over its cells; the last row of `weight` counts for every annotator, and is all that those
+    without a row of their own (−1) have.
     """
     n_values, shared = cell_value.shape[1], len(weight) - 1
     score, slope = np.empty(sample.shape[1]), np.empty(sample.shape[1])

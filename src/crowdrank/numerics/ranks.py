@@ -21,13 +21,16 @@ GRID_NODES = NODES[::3]  # of every entry, from which the grid is drawn
 PER_ENTRY = len(GRID_NODES)
 
 
-def rank_interval(score: Floats, error: Floats, task_starts: NDArray[np.int64], level: float = 0.95) -> tuple[Ranks, Ranks]:
+def rank_interval(
+    score: Floats, error: Floats, task_starts: NDArray[np.int64], level: float = 0.95
+) -> tuple[Ranks, Ranks]:
     """Between which ranks each entry lies with probability `level`, scores taken as independent normal variables.
 
-    Ranks are whole numbers: of those at both ends, the less likely ones are left out as long as the others are likely enough.
+    Ranks are whole numbers: of those at both ends, the less likely ones are left out as long as the others are likely
+    enough.
 
-    At any value of its own score, the number of entries above is a sum of independent chances; its mean and variance are tabulated
-    over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
+    At any value of its own score, the number of entries above is a sum of independent chances; its mean and variance
+    are tabulated over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
     """
     low, high = np.ones((2, len(score)), np.int64)
     error = np.maximum(error, 1e-9)

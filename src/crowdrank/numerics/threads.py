@@ -1,8 +1,8 @@
 """Sums over many rows, on all cores, that come out the same whatever the number of threads.
 
-Kernels are compiled with `nogil` and run on plain threads: Numba's own `parallel` compiles three times as long for the same
-speed, and a user waits for the first call. The rows are cut into chunks by their number alone, each chunk adds into its own
-buffer, and the buffers are added up in order.
+Kernels are compiled with `nogil` and run on plain threads: Numba's own `parallel` compiles three times as long for the
+same speed, and a user waits for the first call. The rows are cut into chunks by their number alone, each chunk adds
+into its own buffer, and the buffers are added up in order.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def chunks(n_rows: int, work: int = 1) -> list[slice]:
 
 def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
     """What the work makes of each job, in their order; as many at once as there are threads, and no more held in memory."""
-    with ThreadPoolExecutor(n_threads()) as pool:  # one of its own: work that waits for the kernels' pool must not fill it
+    with ThreadPoolExecutor(
+        n_threads()
+    ) as pool:  # one of its own: work that waits for the kernels' pool must not fill it
         waiting: deque[Future[Done]] = deque()
         for job in jobs:
             waiting.append(pool.submit(work, job))

@@ -1,6 +1,7 @@
 """What grades mean to annotators, and how relevance narrows as grades arrive: pictures of graded models (gda, gda-pw).
 
-Figures 3 and 2 of Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM 2015.
+Figures 3 and 2 of Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning
+to rank, CIKM 2015.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ SHOWN = 4  # annotators, or items, that are shown where none are named
 
 
 def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) -> Any:
-    """An Altair chart: how likely each grade of an annotator is at each relevance, and how their grades share all relevance out.
+    """An Altair chart: how likely each grade of an annotator is at each relevance, and how their grades share all
+    relevance out.
 
-    The better the curves are apart, the more a grade tells; of who grades at random, all have one shape. Without names, annotators
-    from the most to the least informative are shown.
+    The better the curves are apart, the more a grade tells; of who grades at random, all have one shape. Without names,
+    annotators from the most to the least informative are shown.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
@@ -50,7 +52,9 @@ def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) 
     def panel(title: str, value: Floats) -> Any:
         lines = alt.Chart(inline({**columns, "value": value.ravel()})).mark_line()
         by_grade = alt.Color("grade:O", scale=alt.Scale(scheme=SHADES))
-        chart = lines.encode(x="relevance:Q", y=alt.Y("value:Q", title=None), color=by_grade).properties(width=300, height=120)
+        chart = lines.encode(x="relevance:Q", y=alt.Y("value:Q", title=None), color=by_grade).properties(
+            width=300, height=120
+        )
         return chart.facet(row=alt.Row("annotator:N", sort=sort, title=None)).properties(title=title)
 
     return alt.hconcat(panel("chance of each grade", chance), panel("density of all grades", chance * DENSITY / STEP))
@@ -59,30 +63,32 @@ def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) 
 def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] | None = None, task: Any = None) -> Any:
     """An Altair chart: what is known of the relevance of items after each of their grades, in the order they came.
 
-    The line is the mean of the posterior, the band holds half of it; annotators are taken to be as the consensus found them. Without
-    names, items from the best to the worst ranked are shown, of the first task unless one is named.
+    The line is the mean of the posterior, the band holds half of it; annotators are taken to be as the consensus found
+    them. Without names, items from the best to the worst ranked are shown, of the first task unless one is named.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
     >>> narrowing(cr.fit("gda", study.judgments), study.judgments).to_dict()["facet"]["field"]
     'item'
     """
-    curves, words = _curves(consensus), consensus.vocabulary
-    code = 0 if task is None else _code(words.tasks, task, "task")
+    curves, vocabulary = _curves(consensus), consensus.vocabulary
+    code = 0 if task is None else _code(vocabulary.tasks, task, "task")
     if items is None:
-        ranked = consensus.best_first[words.entry_task[consensus.best_first] == code]
+        ranked = consensus.best_first[vocabulary.entry_task[consensus.best_first] == code]
         entries = ranked[np.linspace(0, len(ranked) - 1, SHOWN).astype(int)]
     else:
-        wanted = [_code(words.items, item, "item") for item in items]
-        entries = np.array([_entry(words, code, item) for item in wanted])
+        wanted = [_code(vocabulary.items, item, "item") for item in items]
+        entries = np.array([_entry(vocabulary, code, item) for item in wanted])
     steps = [_steps(consensus, curves, judgments, int(entry)) for entry in dict.fromkeys(entries.tolist())]
     columns = {name: np.concatenate([part[name] for part in steps]) for name in steps[0]}
     alt = altair()
     x = alt.X("grades:Q", axis=alt.Axis(tickMinStep=1), title="grades so far")
     base = alt.Chart().encode(x=x)
     band = base.mark_area(opacity=0.3).encode(y=alt.Y("low:Q", title="relevance"), y2="high:Q")
-    line = base.mark_line(point=True).encode(y="mean:Q", tooltip=["annotator:N", "grade:Q", "mean:Q", "low:Q", "high:Q"])
-    names = [str(words.items[words.entry_item[entry]]) for entry in dict.fromkeys(entries.tolist())]
+    line = base.mark_line(point=True).encode(
+        y="mean:Q", tooltip=["annotator:N", "grade:Q", "mean:Q", "low:Q", "high:Q"]
+    )
+    names = [str(vocabulary.items[vocabulary.entry_item[entry]]) for entry in dict.fromkeys(entries.tolist())]
     chart = alt.layer(band, line, data=inline(columns)).properties(width=260, height=160)
     return chart.facet(facet=alt.Facet("item:N", sort=names, title=None), columns=2)
 
@@ -126,28 +132,32 @@ def _code(names: NDArray[Any], name: Any, what: str) -> int:
     return int(found[0])
 
 
-def _entry(words: Any, task: int, item: int) -> int:
-    found = np.flatnonzero((words.entry_task == task) & (words.entry_item == item))
+def _entry(vocabulary: Any, task: int, item: int) -> int:
+    found = np.flatnonzero((vocabulary.entry_task == task) & (vocabulary.entry_item == item))
     if not len(found):
-        raise InputError(f"item {words.items[item]!r} is not in task {words.tasks[task]!r}; name its task")
+        raise InputError(f"item {vocabulary.items[item]!r} is not in task {vocabulary.tasks[task]!r}; name its task")
     return int(found[0])
 
 
-def _steps(consensus: Consensus, curves: dict[str, NDArray[Any]], judgments: Judgments, entry: int) -> dict[str, NDArray[Any]]:
+def _steps(
+    consensus: Consensus, curves: dict[str, NDArray[Any]], judgments: Judgments, entry: int
+) -> dict[str, NDArray[Any]]:
     """Mean and middle half of the posterior of an entry before its first grade and after each."""
-    words, grades = consensus.vocabulary, judgments.grades
+    vocabulary, grades = consensus.vocabulary, judgments.grades
     rows = np.flatnonzero(grades.entry == entry)
     posterior = [DENSITY]
     for row in rows:
-        which = _rows_of(curves, words.annotators[grades.annotator[row]], words.tasks[words.entry_task[entry]])
+        which = _rows_of(
+            curves, vocabulary.annotators[grades.annotator[row]], vocabulary.tasks[vocabulary.entry_task[entry]]
+        )
         nearest = int(np.argmin(np.abs(curves["grade"][which] - grades.grade[row])))
         following = posterior[-1] * _chances(curves, which)[nearest]
         posterior.append(following / following.sum())
     below = np.cumsum(posterior, axis=1) - np.array(posterior) / 2
     return {
-        "item": np.full(len(rows) + 1, str(words.items[words.entry_item[entry]])),
+        "item": np.full(len(rows) + 1, str(vocabulary.items[vocabulary.entry_item[entry]])),
         "grades": np.arange(len(rows) + 1),
-        "annotator": np.array(["", *(str(words.annotators[code]) for code in grades.annotator[rows])]),
+        "annotator": np.array(["", *(str(vocabulary.annotators[code]) for code in grades.annotator[rows])]),
         "grade": np.r_[np.nan, grades.grade[rows]],
         "mean": np.array(posterior) @ NODES,
         "low": np.array([np.interp(0.25, share, NODES) for share in below]),

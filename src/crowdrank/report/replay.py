@@ -10,7 +10,8 @@ from crowdrank.report.charts import altair, inline
 
 
 def replay_curves(curves: Any) -> Any:
-    """An Altair chart of what `replay` returns: a line for each policy, the mean over the seeds, and a band between its least and most.
+    """An Altair chart of what `replay` returns: a line for each policy, the mean over the seeds, and a band between its
+    least and most.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
@@ -29,5 +30,7 @@ def replay_curves(curves: Any) -> Any:
     )
     acc = alt.Scale(zero=False)
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("min(acc):Q", title="ACC", scale=acc), y2="max(acc):Q")
-    line = base.mark_line().encode(y=alt.Y("mean(acc):Q", title="ACC", scale=acc), tooltip=["policy:N", "votes:Q", "mean(acc):Q"])
+    line = base.mark_line().encode(
+        y=alt.Y("mean(acc):Q", title="ACC", scale=acc), tooltip=["policy:N", "votes:Q", "mean(acc):Q"]
+    )
     return alt.layer(band, line).properties(width=480, height=300)

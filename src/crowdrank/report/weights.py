@@ -19,12 +19,15 @@ ALL_OTHERS = "(all others)"
 def annotator_weights(trained: Trained) -> Any:
     """An Altair chart of the weights of crf, svd and their like, as Figure 1 of the CRF paper has them.
 
-    One square for each annotator and weight: its area is the size of the weight, white (outlined) is positive, black negative. Every
-    kind of weight has its own scale of areas. `chart.save("weights.html")` writes a page, .svg or .png a picture.
+    One square for each annotator and weight: its area is the size of the weight, white (outlined) is positive, black
+    negative. Every kind of weight has its own scale of areas. `chart.save("weights.html")` writes a page, .svg or .png
+    a picture.
     """
     linear = trained.crf if isinstance(trained, EnsembleAggregator) else trained
     if not isinstance(linear, LinearAggregator):
-        raise SettingError(f"{trained.name} has no weights to show; crf, svd, ensemble, weighted-borda and weighted-rrf do")
+        raise SettingError(
+            f"{trained.name} has no weights to show; crf, svd, ensemble, weighted-borda and weighted-rrf do"
+        )
     alt = altair()
     black_and_white = alt.Scale(domain=["positive", "negative"], range=["white", "black"])
     squares = alt.Chart(inline(weight_columns(linear)), title=f"Weights of {trained.name}")

@@ -1,13 +1,14 @@
 """Crowds that grade items, each annotator on a scale of their own.
 
-Entry d has the true relevance r ~ N(0, 1) and the difficulty ε, 1 in the middle. Annotator a has, for each grade g of their scale, a
-Gaussian over the relevance of what they give it to, and one width w for all of them. This is the model of GDA (Metrikov, Pavlu and Aslam,
-CIKM 2015, eq. 1), so that methods can be checked for calibration:
+Entry d has the true relevance r ~ N(0, 1) and the difficulty ε, 1 in the middle. Annotator a has, for each grade g of
+their scale, a Gaussian over the relevance of what they give it to, and one width w for all of them. This is the model
+of GDA (Metrikov, Pavlu and Aslam, CIKM 2015, eq. 1), so that methods can be checked for calibration:
 
     P(g | d, a) ∝ α_g N(r_d; μ_g, w ε_d)
 
-An unbiased annotator's means lie at the middles of equally likely parts of the relevance: of four grades, at its 12.5, 37.5, 62.5 and
-87.5 percent points. Spammers have all means at 0, so that their grades tell nothing; those of malicious annotators are in reversed order.
+An unbiased annotator's means lie at the middles of equally likely parts of the relevance: of four grades, at its 12.5,
+37.5, 62.5 and 87.5 percent points. Spammers have all means at 0, so that their grades tell nothing; those of malicious
+annotators are in reversed order.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.settings import check
-from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, vocabulary
+from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, make_vocabulary
 from crowdrank.study import Floats, Gold, Grades
 
 KINDS = np.array(["ordinary", "expert", "spammer", "malicious"], dtype=object)
@@ -59,8 +60,9 @@ def grades(
     - `difficulty`: standard deviation of log ε over entries.
     - `gold_grades`: so many equally frequent grades are the gold; by default, the true relevance itself.
 
-    `quality` is the chance that of two entries of average difficulty, graded differently, the more relevant got the higher grade.
-    `annotators` has what else is true of them: kind, scale, noise, bias, and for each grade means and weights (NaN beyond their scale).
+    `quality` is the chance that of two entries of average difficulty, graded differently, the more relevant got the
+    higher grade. `annotators` has what else is true of them: kind, scale, noise, bias, and for each grade means and
+    weights (NaN beyond their scale).
 
     >>> study = grades(items=20, annotators=10, labels=3, tasks=2, spammers=0.2, seed=1)
     >>> study.judgments
@@ -76,10 +78,14 @@ def grades(
     crowd = _crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
     annotator = distinct(rng, tasks * items, labels, annotators).ravel()
     entry = np.repeat(np.arange(tasks * items, dtype=np.int32), labels)
-    words = vocabulary(tasks, items, annotators)
+    vocabulary = make_vocabulary(tasks, items, annotators)
     grade = crowd.graded(rng, annotator, relevance[entry], hard[entry])
-    judgments = judgments_of(words, grades=Grades(annotator, entry, grade))
-    gold = Gold(words, relevance, "score") if gold_grades is None else Gold(words, _cut(relevance, gold_grades), "grade")
+    judgments = judgments_of(vocabulary, grades=Grades(annotator, entry, grade))
+    gold = (
+        Gold(vocabulary, relevance, "score")
+        if gold_grades is None
+        else Gold(vocabulary, _cut(relevance, gold_grades), "grade")
+    )
     return Study(judgments, gold, crowd.quality(), parameters, crowd.columns(), hard)
 
 
@@ -97,10 +103,11 @@ def regrade(
     malicious: float = 0.0,
     seed: int = 0,
 ) -> Study:
-    """A crowd like that of `grades` which grades the items of a gold of grades or scores, none of them harder than others.
+    """A crowd like that of `grades` which grades the items of a gold of grades or scores, none of them harder than
+    others.
 
-    The relevance of an item is its place among all items of the gold, on the scale of a standard normal distribution: items of equal gold
-    have the mean of the part that their share of the items takes.
+    The relevance of an item is its place among all items of the gold, on the scale of a standard normal distribution:
+    items of equal gold have the mean of the part that their share of the items takes.
 
     >>> from crowdrank import gold
     >>> regrade(gold({"item": ["x", "y"], "grade": [0, 2]}), annotators=3, labels=2).judgments
@@ -113,9 +120,9 @@ def regrade(
     crowd = _crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
     annotator = distinct(rng, len(gold), labels, annotators).ravel()
     entry = np.repeat(np.arange(len(gold), dtype=np.int32), labels)
-    words = replace(gold.vocabulary, annotators=vocabulary(1, 1, annotators).annotators)
+    vocabulary = replace(gold.vocabulary, annotators=make_vocabulary(1, 1, annotators).annotators)
     grade = crowd.graded(rng, annotator, _normal_places(gold.value)[entry], np.ones(len(entry)))
-    judgments = judgments_of(words, grades=Grades(annotator, entry, grade))
+    judgments = judgments_of(vocabulary, grades=Grades(annotator, entry, grade))
     return Study(judgments, gold, crowd.quality(), parameters, crowd.columns(), np.ones(len(gold)))
 
 
@@ -129,7 +136,12 @@ def _normal_places(value: Floats) -> Floats:
 
 def _check(**given: Any) -> None:
     check_whole(given, items=1, annotators=1, labels=1, tasks=1)
-    check(given["labels"] <= given["annotators"], "labels", given["labels"], f"at most the annotators, {given['annotators']}")
+    check(
+        given["labels"] <= given["annotators"],
+        "labels",
+        given["labels"],
+        f"at most the annotators, {given['annotators']}",
+    )
     scales = given["scales"]
     whole = isinstance(scales, tuple) and scales and all(isinstance(n, int) and 2 <= n <= 1000 for n in scales)
     check(bool(whole), "scales", scales, "numbers of grades from 2 to 1000, like (2, 5)")
@@ -161,7 +173,9 @@ class Crowd:
         log = np.log(self.weights[annotator]) - (relevance - self.means[annotator]) ** 2 / (2 * width)
         return np.asarray(np.nan_to_num(np.exp(log - np.nanmax(log, axis=1, keepdims=True))))
 
-    def graded(self, rng: np.random.Generator, annotator: NDArray[Any], relevance: Floats, difficulty: Floats) -> Floats:
+    def graded(
+        self, rng: np.random.Generator, annotator: NDArray[Any], relevance: Floats, difficulty: Floats
+    ) -> Floats:
         """A grade by each of these annotators for something of that relevance and difficulty."""
         grade = np.empty(len(annotator))
         for start in range(0, len(annotator), ROWS_AT_ONCE):

@@ -1,12 +1,13 @@
 """Crowds that compare items two at a time.
 
-Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, reports what they see with chance η, else the
-opposite. This is the model of Crowd-BT, with a bias b towards the left, and Davidson's ties as `methods.vote_kernels` has them:
+Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, reports what they see with
+chance η, else the opposite. This is the model of Crowd-BT, with a bias b towards the left, and Davidson's ties as
+`methods.vote_kernels` has them:
 
     P(left, if decided) = η σ(d + b) + (1 − η) σ(−d + b)    P(tie) = τ / (τ + 2 cosh((2η − 1) d / 2))
 
-so quality 1 reports what is seen, ½ tosses a coin (a spammer) and 0 says the opposite (malicious). With `spread=None` an answer
-is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013).
+so quality 1 reports what is seen, ½ tosses a coin (a spammer) and 0 says the opposite (malicious). With `spread=None`
+an answer is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.settings import check
-from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, vocabulary
+from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, make_vocabulary
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Gold, Pairs
 
 
@@ -41,11 +42,12 @@ def pairs(
     """A crowd that compares pairs of items; the same seed gives the same votes.
 
     - `items` in each of the `tasks`; `votes` over all tasks, spread evenly.
-    - `quality`: α and β of the Beta distribution it is drawn from. Then the share `spammers` of the annotators gets ½, the
-      share `malicious` 0.
-    - `spread`: standard deviation of the true scores; None: they are 1 … items, and the gap between two does not matter.
-    - `ties`: chance that two equal items are called a tie, by anybody; the further apart, the fewer. With `spread=None` every pair
-      has this chance.
+    - `quality`: α and β of the Beta distribution it is drawn from. Then the share `spammers` of the annotators gets ½,
+      the share `malicious` 0.
+    - `spread`: standard deviation of the true scores; None: they are 1 … items, and the gap between two does not
+      matter.
+    - `ties`: chance that two equal items are called a tie, by anybody; the further apart, the fewer. With `spread=None`
+      every pair has this chance.
     - `order_bias`: what being shown on the left adds to the log-odds of an answer.
     - `fatigue`: the share of their lead on a coin that annotators lose with each vote: after t votes, quality
       is ½ + (η − ½)(1 − fatigue)^t; `Study.quality` is that before any fatigue.
@@ -71,9 +73,9 @@ def pairs(
         eta = 0.5 + (eta - 0.5) * (1 - fatigue) ** _earlier(annotator)
     truth = score.ravel()
     outcome = _answers(rng, eta, truth[left] - truth[right], matters=spread is not None, ties=ties, bias=order_bias)
-    words = vocabulary(tasks, items, annotators)
-    judgments = judgments_of(words, pairs=Pairs(annotator, left, right, outcome))
-    return Study(judgments, Gold(words, truth, "score"), true_quality, parameters)
+    vocabulary = make_vocabulary(tasks, items, annotators)
+    judgments = judgments_of(vocabulary, pairs=Pairs(annotator, left, right, outcome))
+    return Study(judgments, Gold(vocabulary, truth, "score"), true_quality, parameters)
 
 
 def _check(**given: Any) -> None:
@@ -81,7 +83,9 @@ def _check(**given: Any) -> None:
     if given["neighbours"] is not None:
         check_whole(given, neighbours=1)
     check_shares(given, "spammers", "malicious", "ties", "fatigue")
-    check(given["spammers"] + given["malicious"] <= 1, "malicious", given["malicious"], "at most 1 together with spammers")
+    check(
+        given["spammers"] + given["malicious"] <= 1, "malicious", given["malicious"], "at most 1 together with spammers"
+    )
     check(len(given["quality"]) == 2 and min(given["quality"]) > 0, "quality", given["quality"], "two numbers above 0")
     check(given["spread"] is None or 0 <= given["spread"] < np.inf, "spread", given["spread"], "at least 0, or None")
     check(abs(given["order_bias"]) <= 100, "order_bias", given["order_bias"], "between -100 and 100")
@@ -97,7 +101,9 @@ def _scores(rng: np.random.Generator, tasks: int, items: int, spread: float | No
     return rng.normal(0.0, spread, (tasks, items))
 
 
-def _qualities(rng: np.random.Generator, annotators: int, beta: tuple[float, float], spammers: float, malicious: float) -> Floats:
+def _qualities(
+    rng: np.random.Generator, annotators: int, beta: tuple[float, float], spammers: float, malicious: float
+) -> Floats:
     quality = rng.beta(*beta, annotators)
     shuffled = rng.permutation(annotators)
     n_spammers, n_malicious = round(spammers * annotators), round(malicious * annotators)
@@ -131,13 +137,17 @@ def _earlier(annotator: Codes) -> NDArray[np.int64]:
     return earlier
 
 
-def _answers(rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: bool, ties: float, bias: float) -> NDArray[np.int8]:
+def _answers(
+    rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: bool, ties: float, bias: float
+) -> NDArray[np.int8]:
     if matters:
         left = eta * _logistic(gap + bias) + (1 - eta) * _logistic(bias - gap)
         alike = 1 / np.cosh((2 * eta - 1) * gap / 2)
     else:
         left = np.where(gap > 0, eta, 1 - eta)
-        left = left / (left + (1 - left) * np.exp(-bias))  # the odds times exp(bias), so that a chance of 0 or 1 stays what it is
+        left = left / (
+            left + (1 - left) * np.exp(-bias)
+        )  # the odds times exp(bias), so that a chance of 0 or 1 stays what it is
         alike = np.ones(len(gap))
     outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
     if ties:

@@ -1,9 +1,9 @@
 """Annotators who spoil a study, added to one that exists: how much of it does a method bear?
 
-Each added annotator shadows one of the study: judges the same items of the same tasks, as many, in the same form. A *random* one answers
-by chance: a coin for each pair (tied as often as the study's pairs are), a grade drawn from all that were given, the items of a list in
-any order. A *malicious* one says the opposite of the annotator shadowed: the other item, the grade as far from the other end of the
-scale, the list backwards; ties stay ties.
+Each added annotator shadows one of the study: judges the same items of the same tasks, as many, in the same form. A
+*random* one answers by chance: a coin for each pair (tied as often as the study's pairs are), a grade drawn from all
+that were given, the items of a list in any order. A *malicious* one says the opposite of the annotator shadowed: the
+other item, the grade as far from the other end of the scale, the list backwards; ties stay ties.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
     check(0 <= share < np.inf, "share", share, "a number of at least 0")
     choice("kind", kind, ("random", "malicious"))
     rng = np.random.default_rng(seed)
-    words = judgments.vocabulary
-    added = round(share * len(words.annotators))
+    vocabulary = judgments.vocabulary
+    added = round(share * len(vocabulary.annotators))
     # In turn, so that nobody is shadowed twice before everybody is once.
-    shadowed = np.concatenate([np.zeros(0, np.int64), *(rng.permutation(len(words.annotators)) for _ in range(int(share) + 1))])[
-        :added
-    ]
+    shadowed = np.concatenate(
+        [np.zeros(0, np.int64), *(rng.permutation(len(vocabulary.annotators)) for _ in range(int(share) + 1))]
+    )[:added]
     return replace(
         judgments,
-        vocabulary=replace(words, annotators=ids([*words.annotators, *_new_names(words.annotators, kind, added)])),
-        grades=_with_grades(judgments.grades, shadowed, len(words.annotators), kind, rng),
-        pairs=_with_pairs(judgments.pairs, shadowed, len(words.annotators), kind, rng),
-        rankings=_with_rankings(judgments.rankings, shadowed, len(words.annotators), kind, rng),
+        vocabulary=replace(
+            vocabulary, annotators=ids([*vocabulary.annotators, *_new_names(vocabulary.annotators, kind, added)])
+        ),
+        grades=_with_grades(judgments.grades, shadowed, len(vocabulary.annotators), kind, rng),
+        pairs=_with_pairs(judgments.pairs, shadowed, len(vocabulary.annotators), kind, rng),
+        rankings=_with_rankings(judgments.rankings, shadowed, len(vocabulary.annotators), kind, rng),
     )
 
 
@@ -99,7 +101,9 @@ def _and_rows(column: Floats | None, rows: Rows) -> Floats | None:
     return None if column is None else np.r_[column, column[rows]]
 
 
-def _with_rankings(lists: Rankings, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Rankings:
+def _with_rankings(
+    lists: Rankings, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator
+) -> Rankings:
     numbers, who = _shadow_rows(lists.list_annotator, shadowed, n_annotators)
     if not len(numbers):
         return lists

@@ -25,7 +25,7 @@ class Study:
     difficulty: Floats | None = None  # of each entry
 
 
-def vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:
+def make_vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:
     """All items in every task."""
     return Vocabulary(
         tasks=_names("task", tasks),
@@ -43,12 +43,16 @@ def _names(word: str, count: int) -> Ids:
 
 
 def judgments_of(
-    words: Vocabulary, *, grades: Grades | None = None, pairs: Pairs | None = None, rankings: Rankings | None = None
+    vocabulary: Vocabulary,
+    *,
+    grades: Grades | None = None,
+    pairs: Pairs | None = None,
+    rankings: Rankings | None = None,
 ) -> Judgments:
     """Judgments of one kind."""
     code, number = np.zeros(0, np.int32), np.zeros(0)
     return Judgments(
-        words,
+        vocabulary,
         grades or Grades(code, code, number),
         pairs or Pairs(code, code, code, np.zeros(0, np.int8)),
         rankings or Rankings(code, code, np.zeros(0, bool), code, code, number),

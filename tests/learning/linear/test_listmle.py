@@ -47,7 +47,7 @@ def test_gradient_and_curvature_by_finite_differences(levels, top):
     rng = np.random.default_rng(1)
     x, v = rng.normal(size=3), rng.normal(size=3)
     slope = model.evaluate(x)[1]
-    bent, h = model.curvature(v), 1e-5
+    bent, h = model.hessian_product(v), 1e-5
     ahead, behind = model.evaluate(x + h * v), model.evaluate(x - h * v)
     assert (ahead[0] - behind[0]) / (2 * h) == pytest.approx(slope @ v, rel=1e-6)
     np.testing.assert_allclose((ahead[1] - behind[1]) / (2 * h), bent, rtol=1e-5, atol=1e-6)
@@ -97,10 +97,14 @@ def test_units_and_shifts_of_features_do_not_matter():
 
 def test_constant_columns_say_nothing_and_are_named():
     features, _, gold = made()
-    more = cr.Features(features.vocabulary, (*features.columns, "same"), np.c_[features.value, np.full(len(features), 7.0)])
+    more = cr.Features(
+        features.vocabulary, (*features.columns, "same"), np.c_[features.value, np.full(len(features), 7.0)]
+    )
     ranker = cr.learn("listmle", more, gold)
     assert any("the same for all items" in note and "same" in note for note in ranker.notes)
-    np.testing.assert_allclose(ranker.rank(more).score, cr.learn("listmle", features, gold).rank(features).score, atol=1e-9)
+    np.testing.assert_allclose(
+        ranker.rank(more).score, cr.learn("listmle", features, gold).rank(features).score, atol=1e-9
+    )
 
 
 def test_scores_far_apart_lose_no_digits():

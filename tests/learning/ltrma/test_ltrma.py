@@ -112,10 +112,14 @@ def test_sparse_lists_are_followed_to_the_end():
     assert stopped.fit.converged
     for ranker in (stopped, helped):
         np.testing.assert_allclose(ranker.annotators["theta"], longer.annotators["theta"], atol=0.06)
-        np.testing.assert_allclose(ranker.model.weight, longer.model.weight, atol=0.25 * np.abs(longer.model.weight).max())
+        np.testing.assert_allclose(
+            ranker.model.weight, longer.model.weight, atol=0.25 * np.abs(longer.model.weight).max()
+        )
 
 
-@pytest.mark.parametrize("known", [{"ranges": (cr.Range("a1", -0.9, 0.1, 20.0),)}, {"orders": (cr.Better("a1", None, 20.0),)}])
+@pytest.mark.parametrize(
+    "known", [{"ranges": (cr.Range("a1", -0.9, 0.1, 20.0),)}, {"orders": (cr.Better("a1", None, 20.0),)}]
+)
 def test_one_good_annotator_is_believed_against_the_others_if_known(known):
     features, _, study = made(tasks=60, annotators=5, theta=np.array([-0.4, 0.4, 0.3, 0.2, 0.1]), length=6)
     names = [str(name) for name in study.judgments.vocabulary.annotators]
@@ -140,7 +144,9 @@ def test_tasks_with_truth_need_no_crowd():
     ten = [str(task) for task in range(10)]
     rest = study.judgments.vocabulary.tasks
     some = cr.Gold(
-        gold.vocabulary, np.where(np.isin(rest[gold.vocabulary.entry_task].astype(str), ten), gold.value, np.nan), "score"
+        gold.vocabulary,
+        np.where(np.isin(rest[gold.vocabulary.entry_task].astype(str), ten), gold.value, np.nan),
+        "score",
     )
     ranker = cr.learn("ltrma-s1", features, study.judgments, side=cr.Side(truth=some))
     assert tau(ranker, features, gold) > 0.9

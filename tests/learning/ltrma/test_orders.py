@@ -67,7 +67,9 @@ def test_posterior_means_agree_with_enumeration(case, top):
     samples, distance = chain.sample(score, theta, 4000, 20)
     names = words.items[words.entry_item]
     of = {item: score[entry] for entry, item in enumerate(names) if words.entry_task[entry] == 0}
-    items = sorted({item for entry, item in enumerate(names) if entry in crowd.candidate and words.entry_task[entry] == 0})
+    items = sorted(
+        {item for entry, item in enumerate(names) if entry in crowd.candidate and words.entry_task[entry] == 0}
+    )
     rest = sum(np.exp(of[item]) for item in of if item not in items) if top else 0.0
     pairs = []
     for each in lists:

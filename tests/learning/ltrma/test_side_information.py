@@ -99,7 +99,10 @@ def test_the_gradient_of_soft_side_information_by_finite_differences(expertise):
 
 
 def test_all_kinds_combined_are_at_their_maximum(expertise):
-    mixed = {"ranges": (*SOFT["ranges"], cr.Range("cy", -3, -0.5)), "orders": (*SOFT["orders"], cr.Better("cy", ("dee",)))}
+    mixed = {
+        "ranges": (*SOFT["ranges"], cr.Range("cy", -3, -0.5)),
+        "orders": (*SOFT["orders"], cr.Better("cy", ("dee",))),
+    }
     solver = Solver(cr.Side(**mixed), np.array(NAMES, dtype=object), expertise)
     theta = solver.solve(FAR)
     assert theta[2] <= -0.5 + 1e-9
@@ -140,7 +143,12 @@ def test_a_file(tmp_path):
         """
     )
     side = cr.read_side(tmp_path / "side.toml")
-    ranges = (cr.Range("ann", -2.5, -2.5), cr.Range("bob", -3, -1, 20), cr.Range("cy", -20.0, 0), cr.Range("dee", 1, 1, 4))
+    ranges = (
+        cr.Range("ann", -2.5, -2.5),
+        cr.Range("bob", -3, -1, 20),
+        cr.Range("cy", -20.0, 0),
+        cr.Range("dee", 1, 1, 4),
+    )
     assert side.ranges == ranges
     assert side.orders == (cr.Better("ann"), cr.Better("bob", ("cy",), 2.5))
     assert (len(side.truth), side.truth_confidence) == (1, 3)
@@ -171,7 +179,10 @@ def test_bad_files_say_what_is_wrong(tmp_path, text, told):
 @pytest.mark.parametrize(
     ("side", "told"),
     [
-        ({"ranges": (cr.Range("anne", 0, 0),)}, "names 'anne', who is no annotator of the judgments .did you mean 'ann'"),
+        (
+            {"ranges": (cr.Range("anne", 0, 0),)},
+            "names 'anne', who is no annotator of the judgments .did you mean 'ann'",
+        ),
         ({"ranges": (cr.Range("ann", 0, 0), cr.Range("ann", 1, 1))}, "contradicts itself"),
         ({"orders": (cr.Better("ann", ("ann",)),)}, "better than themselves"),
     ],

@@ -19,7 +19,7 @@ def test_better_than_trees_on_labels_of_a_crowd_with_spammers(graded, unseen):
     """Mean of five crowds."""
     gain = {"mean": [], "random": []}
     for seed in range(5):
-        features, gold = graded.lesson(graded.items(60, seed=seed))
+        features, gold = graded.training_set(graded.items(60, seed=seed))
         judgments = graded.crowd(gold, seed)
         ours = graded.ndcg(cr.GDAPWMART().learn(features, judgments), unseen)
         for labels, gains in gain.items():
@@ -31,13 +31,13 @@ def test_better_than_trees_on_labels_of_a_crowd_with_spammers(graded, unseen):
 
 def test_no_worse_on_labels_as_good_as_gold(graded, unseen):
     frame = graded.items(60)
-    features, gold = graded.lesson(frame)
+    features, gold = graded.training_set(frame)
     ours = graded.ndcg(cr.GDAPWMART().learn(features, graded.unanimous(frame)), unseen)
     assert ours > graded.ndcg(cr.LambdaMART().learn(features, gold), unseen) - 0.02
 
 
 def test_annotators_are_told_apart(graded):
-    features, gold = graded.lesson(graded.items(60))
+    features, gold = graded.training_set(graded.items(60))
     study = cr.simulate.regrade(gold, annotators=20, labels=4, noise=0.4, spammers=0.5, seed=1)
     found = cr.GDAPWMART(rounds=1).learn(features, study.judgments).annotators
     spammer = study.annotators["kind"] == "spammer"
@@ -47,14 +47,14 @@ def test_annotators_are_told_apart(graded):
 
 @pytest.mark.parametrize("measure", ["ndcg@5", "map", "err", "p@3"])
 def test_any_measure_can_be_learned_for(measure, graded, unseen):
-    features, gold = graded.lesson(graded.items(60))
+    features, gold = graded.training_set(graded.items(60))
     ranker = cr.GDAPWMART(measure=measure, rounds=50).learn(features, graded.crowd(gold, spammers=0.0, noise=0.4))
     assert graded.ndcg(ranker, unseen) > 0.7
 
 
 def test_gains_are_those_of_grades_as_frequent_as_the_crowds(graded):
     """Of all entries together, as many are expected to have each grade; entries graded high are expected to gain more."""
-    _, gold = graded.lesson(graded.items(60))
+    _, gold = graded.training_set(graded.items(60))
     study = prepare(graded.crowd(gold, noise=0.3, spammers=0.0), "study")
     curves = CurveFit(study.rows, study.scales, 1.0, ordered=False, difficulty=False).run(200, 1e-3)
     wanted = target("p@1")
@@ -66,7 +66,7 @@ def test_gains_are_those_of_grades_as_frequent_as_the_crowds(graded):
 
 def test_judgments_of_other_kinds_are_left_aside(graded):
     frame = graded.items(10)
-    features, gold = graded.lesson(frame)
+    features, gold = graded.training_set(frame)
     judgments = graded.crowd(gold)
     words, given = judgments.vocabulary, judgments.grades
     told = {
@@ -75,7 +75,13 @@ def test_judgments_of_other_kinds_are_left_aside(graded):
         "annotator": words.annotators[given.annotator].tolist(),
         "grade": given.grade,
     }
-    vote = {"task": ["q009"], "annotator": ["annotator01"], "left": ["q009-00"], "right": ["q009-09"], "winner": ["q009-00"]}
+    vote = {
+        "task": ["q009"],
+        "annotator": ["annotator01"],
+        "left": ["q009-00"],
+        "right": ["q009-09"],
+        "winner": ["q009-00"],
+    }
     both = cr.GDAPWMART(rounds=5).learn(features, cr.judgments(told, vote))
     alone = cr.GDAPWMART(rounds=5).learn(features, judgments)
     assert np.array_equal(both.model.score(features.value), alone.model.score(features.value))

@@ -24,7 +24,7 @@ def unseen(graded):
 
 @pytest.fixture(scope="module")
 def study(graded, frame):
-    features, gold = graded.lesson(frame)
+    features, gold = graded.training_set(frame)
     return features, gold, graded.crowd(gold)
 
 
@@ -54,7 +54,7 @@ def test_a_random_label_is_one_of_those_given(study):
 
 def test_chances_without_doubt_are_labels(graded, frame, unseen):
     """Where everybody agrees, soft preferences are hard ones: the ranker is about as good as one from the labels."""
-    features, judgments = graded.lesson(frame)[0], graded.unanimous(frame)
+    features, judgments = graded.training_set(frame)[0], graded.unanimous(frame)
     soft, hard = (graded.ndcg(cr.LambdaMART(soft=soft).learn(features, judgments), unseen) for soft in (True, False))
     assert soft == pytest.approx(hard, abs=0.04)
 
@@ -65,7 +65,7 @@ def test_a_ranker_is_the_same_after_saving(learner, study, unseen, graded, tmp_p
     ranker = learner.learn(features, judgments)
     cr.save(ranker, tmp_path / "ranker.json")
     again = cr.load_ranker(tmp_path / "ranker.json")
-    new, _ = graded.lesson(unseen)
+    new, _ = graded.training_set(unseen)
     assert np.array_equal(again.rank(new).score, ranker.rank(new).score)
     assert again.method == learner
     assert again.annotators.equals(ranker.annotators)
@@ -129,7 +129,9 @@ def test_items_without_labels_are_left_aside(study, graded, frame):
     more = cr.features(frame.drop("grade"), graded.items(5, seed=3, prefix="z").drop("grade"))
     for learner in LEARNERS:
         ranker = learner.learn(more, judgments)
-        assert np.array_equal(ranker.model.score(features.value), learner.learn(features, judgments).model.score(features.value))
+        assert np.array_equal(
+            ranker.model.score(features.value), learner.learn(features, judgments).model.score(features.value)
+        )
         assert not np.isnan(ranker.rank(more).score).any()
         assert any("5 tasks have features and no judgments" in note for note in ranker.notes)
 

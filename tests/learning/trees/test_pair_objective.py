@@ -14,7 +14,9 @@ from crowdrank.methods.supervised.cells.target_measure import target
 
 
 def study(items=6, labels=3, seed=0):
-    crowd = cr.simulate.grades(items=items, annotators=8, labels=labels, tasks=3, scales=(5, 3), spammers=0.25, seed=seed)
+    crowd = cr.simulate.grades(
+        items=items, annotators=8, labels=labels, tasks=3, scales=(5, 3), spammers=0.25, seed=seed
+    )
     return prepare(crowd.judgments, "study"), crowd.judgments.vocabulary.entry_task
 
 
@@ -35,7 +37,7 @@ def slow_value(model, graded, score, lists):
     rows, curves, weight, total = graded.rows, model.curves, weight_of(lists), 0.0
     for i in range(len(rows.entry)):
         for j in range(len(rows.entry)):
-            d, e, a, b = rows.entry[i], rows.entry[j], rows.rater[i], rows.rater[j]
+            d, e, a, b = rows.entry[i], rows.entry[j], rows.profile[i], rows.profile[j]
             if d == e or model.task[d] != model.task[e]:
                 continue
             spread = np.sqrt(np.sqrt(curves.variance[a] * curves.variance[b]) + model.rest)
@@ -72,11 +74,11 @@ def test_bends_by_finite_differences():
     model, _ = objective()
     score, small = np.random.default_rng(3).normal(size=len(model.task)), 1e-4
     lists = model.swaps.lists(score)
-    bend = model.evaluate(score, lists, 0.0)[2]
+    curvature = model.evaluate(score, lists, 0.0)[2]
     for entry in range(len(score)):
         step = small * (np.arange(len(score)) == entry)
         up, down = (model.evaluate(score + sign * step, lists, 0.0)[1][entry] for sign in (1, -1))
-        assert bend[entry] == pytest.approx((down - up) / (2 * small), rel=1e-4)
+        assert curvature[entry] == pytest.approx((down - up) / (2 * small), rel=1e-4)
 
 
 def test_every_judgment_counts_as_one():
@@ -99,7 +101,9 @@ def test_all_others_are_met_from_round_to_round():
     sums = [sampled.evaluate(score, lists, turn)[1:4:2] for turn in np.arange(0, 1, 1 / 128)]
     slope, weight = np.sum([each[0] for each in sums], axis=0), np.sum([each[1] for each in sums])
     _, all_slope, _, all_weight = whole.evaluate(score, lists, 0.0)
-    assert slope / weight == pytest.approx(all_slope / all_weight.sum(), abs=0.02 * np.abs(all_slope).max() / all_weight.sum())
+    assert slope / weight == pytest.approx(
+        all_slope / all_weight.sum(), abs=0.02 * np.abs(all_slope).max() / all_weight.sum()
+    )
 
 
 def soft(n=40):
@@ -125,9 +129,9 @@ def test_soft_preferences_are_those_of_two_dice():
 def test_soft_slopes_and_bends_by_finite_differences():
     model, score = soft(8)
     lists, small = model.swaps.lists(score), 1e-5
-    _, slope, bend, _ = model.evaluate(score, lists)
+    _, slope, curvature, _ = model.evaluate(score, lists)
     for entry in range(len(score)):
         step = small * (np.arange(len(score)) == entry)
         (up, steeper, *_), (down, flatter, *_) = (model.evaluate(score + sign * step, lists) for sign in (1, -1))
         assert slope[entry] == pytest.approx((up - down) / (2 * small), rel=1e-5, abs=1e-8)
-        assert bend[entry] == pytest.approx((flatter[entry] - steeper[entry]) / (2 * small), rel=1e-5)
+        assert curvature[entry] == pytest.approx((flatter[entry] - steeper[entry]) / (2 * small), rel=1e-5)

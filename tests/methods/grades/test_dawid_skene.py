@@ -46,7 +46,9 @@ def slow_em(study, steps, prior=0.0):
 
 @pytest.fixture(scope="module")
 def study():
-    return simulate.grades(items=40, annotators=12, labels=4, tasks=2, scales=(4,), spammers=0.2, malicious=0.1, seed=2).judgments
+    return simulate.grades(
+        items=40, annotators=12, labels=4, tasks=2, scales=(4,), spammers=0.2, malicious=0.1, seed=2
+    ).judgments
 
 
 @pytest.mark.parametrize("prior", [0.0, 0.7, 5.0])
@@ -60,7 +62,9 @@ def test_equals_the_slow_em(study, steps, prior):
     assert consensus.score == pytest.approx(found @ consensus.grade_values)
 
 
-@pytest.mark.parametrize("settings", [{}, {"ordinal": True}, {"classes": 2}, {"classes": 3, "ordinal": True}, {"classes": 7}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"ordinal": True}, {"classes": 2}, {"classes": 3, "ordinal": True}, {"classes": 7}]
+)
 def test_chances_are_chances_and_values_grades(study, settings):
     consensus = DawidSkene(**settings).fit(study)
     assert consensus.fit.converged
@@ -82,7 +86,11 @@ def test_tables_found_are_those_of_the_crowd(build):
     truth = rng.integers(0, 3, 600)
     good, lazy = np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.05, 0.15, 0.8]]), np.full((3, 3), 1 / 3)
     tables = [good] * 6 + [good[::-1]] * 2 + [lazy] * 4
-    rows = [("t", f"k{k:02}", f"i{i:03}", rng.choice(3, p=table[truth[i]])) for k, table in enumerate(tables) for i in range(600)]
+    rows = [
+        ("t", f"k{k:02}", f"i{i:03}", rng.choice(3, p=table[truth[i]]))
+        for k, table in enumerate(tables)
+        for i in range(600)
+    ]
     consensus = DawidSkene(prior=1.0).fit(build.judgments(grades=rows))
     assert (consensus.grade_chances.argmax(axis=1) == truth).mean() > 0.98
     share = np.bincount(truth) / 600
@@ -123,7 +131,8 @@ def test_pooling_is_isotonic_regression():
         assert (np.diff(found) <= 1e-12).all()
         # The min-max formula: the largest mean of what follows, at its smallest.
         mean = [
-            [np.average(values[i : j + 1], weights=weight[i : j + 1]) if j >= i else np.nan for j in range(5)] for i in range(5)
+            [np.average(values[i : j + 1], weights=weight[i : j + 1]) if j >= i else np.nan for j in range(5)]
+            for i in range(5)
         ]
         expected = [min(max(mean[i][j] for j in range(at, 5)) for i in range(at + 1)) for at in range(5)]
         assert found == pytest.approx(expected)

@@ -15,7 +15,9 @@ from crowdrank.methods.grades.gda import GDA
 
 def chances(relevance, mean, variance, weight):
     """One row per relevance, one column per grade."""
-    density = weight * norm.pdf(np.asarray(relevance)[:, None], mean, np.sqrt(np.broadcast_to(variance, len(relevance)))[:, None])
+    density = weight * norm.pdf(
+        np.asarray(relevance)[:, None], mean, np.sqrt(np.broadcast_to(variance, len(relevance)))[:, None]
+    )
     return density / density.sum(axis=1, keepdims=True)
 
 
@@ -30,7 +32,9 @@ def crowd(*, entries=300, annotators=30, per_entry=8, tasks=3, levels=4, difficu
     far = relevance[entry, None] - means[annotator]
     log_chance = np.log(weights[annotator]) - far**2 / (2 * variance[annotator] * hard[entry])[:, None]
     grade = np.argmax(log_chance + rng.gumbel(size=far.shape), axis=1)
-    rows = [(f"t{e % tasks}", f"a{a:03}", f"i{e:04}", float(g)) for e, a, g in zip(entry, annotator, grade, strict=True)]
+    rows = [
+        (f"t{e % tasks}", f"a{a:03}", f"i{e:04}", float(g)) for e, a, g in zip(entry, annotator, grade, strict=True)
+    ]
     return rows, relevance, hard
 
 
@@ -117,7 +121,11 @@ def test_expert_random_and_reversed(build, method):
     assert [verdict[name] for name in ("expert", "random", "reversed")] == ["informative", "random", "reversed"]
     ordered = cr.fit(method, build.judgments(grades=rows), means="ordered")
     assert as_column(ordered, "informativeness")["reversed"] < 0.01
-    slopes = ordered.curves.sort("annotator", "grade").group_by("annotator", maintain_order=True).agg(pl.col("mean").diff().min())
+    slopes = (
+        ordered.curves.sort("annotator", "grade")
+        .group_by("annotator", maintain_order=True)
+        .agg(pl.col("mean").diff().min())
+    )
     assert slopes["mean"].min() > -1e-9
 
 
@@ -127,7 +135,9 @@ def test_difficulty_from_two_halves(build, method):
     rows, _, hard = crowd(entries=300, annotators=40, per_entry=24, difficulty=1.0, seed=2)
     found = []
     for half in (0, 1):
-        consensus = cr.fit(method, build.judgments(grades=[row for row in rows if int(row[1][1:]) % 2 == half]), difficulty=True)
+        consensus = cr.fit(
+            method, build.judgments(grades=[row for row in rows if int(row[1][1:]) % 2 == half]), difficulty=True
+        )
         found.append(dict(zip(entry_of(consensus), consensus.difficulty, strict=True)))
     one, other = (np.array([part[e] for e in range(300)]) for part in found)
     assert spearmanr(one, other)[0] > 0.1
@@ -231,8 +241,10 @@ def test_gradient_and_information(build):
         return value - np.log(np.exp(value).sum(axis=0))
 
     gradient, matrix = np.empty(6), np.empty((6, 6))
-    kernels._slopes_and_bends(3, count, log_chance(theta), np.tile(x, (3, 1)), gradient, matrix)
-    np.testing.assert_allclose(gradient, build.slope(lambda t: (count * log_chance(t)).sum(), theta), rtol=1e-6, atol=1e-8)
+    kernels._slopes_and_curvatures(3, count, log_chance(theta), np.tile(x, (3, 1)), gradient, matrix)
+    np.testing.assert_allclose(
+        gradient, build.slope(lambda t: (count * log_chance(t)).sum(), theta), rtol=1e-6, atol=1e-8
+    )
     slopes = build.slope(lambda t: log_chance(t).ravel(), theta).reshape(6, 3, 7)
     expected = np.einsum("gq,igq,jgq->ij", np.exp(log_chance(theta)) * count.sum(axis=0), slopes, slopes)
     np.testing.assert_allclose(np.tril(matrix), np.tril(expected), rtol=1e-6, atol=1e-8)

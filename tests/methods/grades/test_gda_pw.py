@@ -22,7 +22,7 @@ def study(build, items=6, annotators=4, tasks=2, seed=0):
 def model_of(judgments, *, partners=1000, difficulty=False, seed=0):
     ready = prepare(judgments, "study")
     rng = np.random.default_rng(1)
-    n = ready.rows.n_raters
+    n = ready.rows.n_profiles
     curves = gaussians(np.sort(rng.normal(size=(n, 3)), axis=1), rng.normal(size=(n, 3)), np.full(n, 3))
     task = judgments.vocabulary.entry_task
     return ready, curves, PairLikelihood(ready.rows, task, curves, partners=partners, difficulty=difficulty, seed=seed)
@@ -31,7 +31,7 @@ def model_of(judgments, *, partners=1000, difficulty=False, seed=0):
 def written_out(judgments, ready, curves, relevance, log_hard):
     """Eq. 7 and 8, pair by pair."""
     rows, task = ready.rows, judgments.vocabulary.entry_task
-    everybody = list(zip(rows.entry, rows.rater, rows.level, strict=True))
+    everybody = list(zip(rows.entry, rows.profile, rows.level, strict=True))
     total = 0.0
     for d, a, g in everybody:
         others = [(e, b, h) for e, b, h in everybody if e != d and task[e] == task[d]]
@@ -70,7 +70,7 @@ def test_a_common_shift_meets_only_the_prior(build):
     x = np.random.default_rng(4).normal(size=model.n)
     model.evaluate(x)
     shift = (judgments.vocabulary.entry_task == 0).astype(float)
-    np.testing.assert_allclose(model.curvature(shift), shift, atol=1e-12)
+    np.testing.assert_allclose(model.hessian_product(shift), shift, atol=1e-12)
     hessian = build.slope(lambda at: model.evaluate(at)[1], x)
     np.testing.assert_allclose(hessian @ shift, shift, atol=1e-6)
 

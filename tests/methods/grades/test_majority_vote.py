@@ -9,7 +9,12 @@ from crowdrank.methods.grades.majority_vote import MajorityVote
 from crowdrank.methods.grades.mean import Mean
 
 ROWS = st.lists(
-    st.tuples(st.sampled_from("tu"), st.sampled_from(["ann", "bob"]), st.sampled_from("abcd"), st.sampled_from([-2, 0, 0.5, 3])),
+    st.tuples(
+        st.sampled_from("tu"),
+        st.sampled_from(["ann", "bob"]),
+        st.sampled_from("abcd"),
+        st.sampled_from([-2, 0, 0.5, 3]),
+    ),
     min_size=1,
     max_size=40,
 )

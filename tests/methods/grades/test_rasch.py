@@ -42,9 +42,11 @@ def test_derivatives_agree_with_finite_differences(build, model, scale):
     rng = np.random.default_rng(2)
     x, v = scale * rng.normal(size=model.layout.size), rng.normal(size=model.layout.size)
     slopes = build.slope(lambda at: model.evaluate(at)[1], x, step=1e-5)
-    assert model.evaluate(x)[1] == pytest.approx(build.slope(lambda at: model.evaluate(at)[0], x, step=1e-5), rel=1e-5, abs=1e-5)
+    assert model.evaluate(x)[1] == pytest.approx(
+        build.slope(lambda at: model.evaluate(at)[0], x, step=1e-5), rel=1e-5, abs=1e-5
+    )
     model.evaluate(x)
-    assert model.curvature(v) == pytest.approx(slopes @ v, rel=1e-5, abs=1e-4)
+    assert model.hessian_product(v) == pytest.approx(slopes @ v, rel=1e-5, abs=1e-4)
     assert model.diagonal() == pytest.approx(np.diag(slopes), rel=1e-5, abs=1e-4)
 
 

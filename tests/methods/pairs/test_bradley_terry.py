@@ -72,7 +72,9 @@ def cost(build, study, prior):
 def by_scipy(build, study, prior):
     """Where that is least."""
     function, start = cost(build, study, prior), np.r_[np.zeros(study.vocabulary.n_entries), build.usual_ties(study)]
-    return minimize(function, start, jac=lambda x: build.slope(function, x, 1e-5), method="BFGS", options={"gtol": 1e-6})
+    return minimize(
+        function, start, jac=lambda x: build.slope(function, x, 1e-5), method="BFGS", options={"gtol": 1e-6}
+    )
 
 
 @pytest.mark.parametrize("ties", [0.05, 0.4, 0.8])
@@ -87,7 +89,9 @@ def test_with_ties_it_is_the_maximum_of_davidsons_posterior(build, ties, prior):
 def test_ties_pull_two_items_together(build):
     wins, ties = [("t", "k", "a", "b", "a")] * 10, [("t", "k", "a", "b", "tie")] * 10
     rest = [("t", "k", left, "c", left) for left in "ab" for _ in range(5)] + [("t", "k", "c", "a", "c")]
-    without, with_ties = (BradleyTerry(prior=1.0).fit(build.judgments(pairs=[*wins, *more, *rest])) for more in ((), ties))
+    without, with_ties = (
+        BradleyTerry(prior=1.0).fit(build.judgments(pairs=[*wins, *more, *rest])) for more in ((), ties)
+    )
     assert 0 < with_ties.score[0] - with_ties.score[1] < without.score[0] - without.score[1]
 
 
@@ -127,7 +131,9 @@ def test_an_item_that_wins_everything_stays_finite(build):
 
 
 def test_intervals_lie_around_the_scores_and_narrow_with_more_votes():
-    wide, narrow = (BradleyTerry(prior=1.0).fit(simulate.pairs(items=30, votes=votes, seed=2).judgments) for votes in (500, 8000))
+    wide, narrow = (
+        BradleyTerry(prior=1.0).fit(simulate.pairs(items=30, votes=votes, seed=2).judgments) for votes in (500, 8000)
+    )
     for found in (wide, narrow):
         assert (found.low < found.score).all()
         assert (found.score < found.high).all()
@@ -189,7 +195,9 @@ def test_a_circle_of_wins_is_a_tie(build):
 
 
 def test_grades_and_rankings_are_taken_as_pairs(build):
-    votes = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("t", "ann", "b", "c", "b"), ("t", "ann", "a", "c", "a")])
+    votes = build.judgments(
+        pairs=[("t", "ann", "a", "b", "a"), ("t", "ann", "b", "c", "b"), ("t", "ann", "a", "c", "a")]
+    )
     grades = build.judgments(grades=[("t", "ann", "a", 3), ("t", "ann", "b", 2), ("t", "ann", "c", 1)])
     lists = build.judgments(lists=[("t", "ann", [["a"], ["b"], ["c"]], False)])
     method = BradleyTerry(prior=1.0)
@@ -219,7 +227,10 @@ def test_neighbours_alone_give_the_whole_order(build, seed):
 
 
 def test_quality_is_the_agreement_with_the_scores(build):
-    rows = [("t", who, "a", "b", "a") for who in ("p", "q", "r")] + [("t", "r", "a", "b", "b"), ("t", "s", "a", "b", "tie")]
+    rows = [("t", who, "a", "b", "a") for who in ("p", "q", "r")] + [
+        ("t", "r", "a", "b", "b"),
+        ("t", "s", "a", "b", "tie"),
+    ]
     annotators = BradleyTerry().fit(build.judgments(pairs=rows)).annotators
     assert annotators["quality"].to_list() == [1.0, 1.0, 0.5, None]
     assert annotators["judgments"].to_list() == [1, 1, 2, 1]

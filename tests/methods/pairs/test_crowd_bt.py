@@ -22,7 +22,9 @@ def columns(consensus, *names):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_recovers_quality_among_spammers_and_malicious(seed):
-    study = simulate.pairs(items=100, annotators=60, votes=30_000, quality=(4, 1), spammers=0.2, malicious=0.2, seed=seed)
+    study = simulate.pairs(
+        items=100, annotators=60, votes=30_000, quality=(4, 1), spammers=0.2, malicious=0.2, seed=seed
+    )
     consensus = CrowdBT().fit(study.judgments)
     assert consensus.fit.converged
     found = consensus.annotators["quality"].to_numpy()
@@ -154,7 +156,9 @@ def test_who_ties_often_has_a_larger_threshold(build):
     one, other = (simulate.pairs(items=40, annotators=20, votes=8000, ties=ties, seed=3) for ties in (0.5, 0.05))
     mine = often[one.judgments.pairs.annotator]
     assert np.array_equal(one.judgments.pairs.left, other.judgments.pairs.left)
-    study = build.with_pairs(one.judgments, outcome=np.where(mine, one.judgments.pairs.outcome, other.judgments.pairs.outcome))
+    study = build.with_pairs(
+        one.judgments, outcome=np.where(mine, one.judgments.pairs.outcome, other.judgments.pairs.outcome)
+    )
     consensus = CrowdBT().fit(study)
     (threshold,) = columns(consensus, "tie_threshold")
     assert consensus.fit.converged
@@ -178,7 +182,9 @@ def test_order_bias_is_recovered(bias, ties):
     inside, means = [], []
     for seed in range(5):
         study = simulate.pairs(items=50, annotators=40, votes=16_000, order_bias=bias, ties=ties, seed=seed)
-        found, low, high = columns(CrowdBT(order_bias=True).fit(study.judgments), "left_bias", "left_bias_low", "left_bias_high")
+        found, low, high = columns(
+            CrowdBT(order_bias=True).fit(study.judgments), "left_bias", "left_bias_low", "left_bias_high"
+        )
         inside += ((low <= bias) & (bias <= high)).tolist()
         means.append(found.mean())
         assert (low < found).all()
@@ -191,7 +197,9 @@ def test_order_bias_is_recovered(bias, ties):
 def test_annotators_who_always_say_left(build):
     study = simulate.pairs(items=30, annotators=20, votes=6000, seed=2)
     always = study.judgments.pairs.annotator < 6
-    judgments = build.with_pairs(study.judgments, outcome=np.where(always, np.int8(LEFT), study.judgments.pairs.outcome))
+    judgments = build.with_pairs(
+        study.judgments, outcome=np.where(always, np.int8(LEFT), study.judgments.pairs.outcome)
+    )
     consensus = CrowdBT(order_bias=True).fit(judgments)
     bias, verdict = columns(consensus, "left_bias", "verdict")
     assert consensus.fit.converged

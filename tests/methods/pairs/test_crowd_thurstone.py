@@ -20,7 +20,9 @@ def normal_answers(build, study, seed=0):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_recovers_quality_among_spammers_and_malicious(build, seed):
-    study = simulate.pairs(items=100, annotators=60, votes=30_000, quality=(4, 1), spammers=0.2, malicious=0.2, seed=seed)
+    study = simulate.pairs(
+        items=100, annotators=60, votes=30_000, quality=(4, 1), spammers=0.2, malicious=0.2, seed=seed
+    )
     consensus = CrowdThurstone().fit(normal_answers(build, study, seed))
     assert consensus.fit.converged
     found = consensus.annotators["quality"].to_numpy()
@@ -54,7 +56,9 @@ def test_it_is_a_maximum_of_the_posterior_written_out(build):
 
 
 def test_gold_rescues_a_crowd_that_is_mostly_wrong(build):
-    study = simulate.pairs(items=100, annotators=100, votes=4000, votes_per_pair=10, spread=None, quality=(1, 5), seed=0)
+    study = simulate.pairs(
+        items=100, annotators=100, votes=4000, votes_per_pair=10, spread=None, quality=(1, 5), seed=0
+    )
     assert build.pair_accuracy(CrowdThurstone().fit(study.judgments, gold=study.gold).score, study.gold.value) >= 0.85
 
 

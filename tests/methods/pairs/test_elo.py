@@ -52,7 +52,9 @@ def test_finds_the_order(build):
 
 
 def test_parts_never_compared_are_reported(build):
-    assert Elo().fit(build.judgments(pairs=[("t", "k", "a", "b", "a"), ("t", "k", "c", "d", "c")])).disconnected == {"t": 2}
+    assert Elo().fit(build.judgments(pairs=[("t", "k", "a", "b", "a"), ("t", "k", "c", "d", "c")])).disconnected == {
+        "t": 2
+    }
 
 
 @pytest.mark.parametrize("setting", [{"k": 0.0}, {"base": 1.0}, {"scale": 0.0}, {"initial": np.inf}])

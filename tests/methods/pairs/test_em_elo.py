@@ -27,7 +27,9 @@ def em(study, quality_prior, steps=5000):
         for_right = np.array([np.prod(right[pair == p]) for p in range(len(names))])
         q = for_left / (for_left + for_right)
         correct = np.where(toward == 1, q[pair], np.where(toward == -1, 1 - q[pair], 0.0))
-        new = (np.bincount(pairs.annotator, correct, n) + alpha) / (np.bincount(pairs.annotator, toward != 0, n) + alpha + beta)
+        new = (np.bincount(pairs.annotator, correct, n) + alpha) / (
+            np.bincount(pairs.annotator, toward != 0, n) + alpha + beta
+        )
         if np.abs(new - eta).max() < 1e-12:
             break
         eta = new
@@ -68,7 +70,7 @@ def test_derivatives_agree_with_finite_differences(build, study):
         assert objective.evaluate(x)[1] == pytest.approx(build.slope(lambda x: objective.evaluate(x)[0], x), abs=1e-5)  # noqa: B023
         hessian = build.slope(lambda x: objective.evaluate(x)[1], x)  # noqa: B023
         objective.evaluate(x)
-        assert objective.curvature(v) == pytest.approx(hessian @ v, abs=1e-5)
+        assert objective.hessian_product(v) == pytest.approx(hessian @ v, abs=1e-5)
         assert objective.diagonal() == pytest.approx(np.diag(hessian), abs=1e-5)
 
 
@@ -102,7 +104,9 @@ def test_a_hostile_crowd_is_seen_through(build):
 
 
 def test_who_was_never_checked_by_others_keeps_the_prior(build):
-    found = EMElo(quality_prior=(5.0, 2.0)).fit(build.judgments(pairs=[("t", "k", "a", "b", "a"), ("t", "l", "b", "c", "b")]))
+    found = EMElo(quality_prior=(5.0, 2.0)).fit(
+        build.judgments(pairs=[("t", "k", "a", "b", "a"), ("t", "l", "b", "c", "b")])
+    )
     assert found.annotators["quality"].to_list() == pytest.approx([0.8, 0.8])
     assert found.annotators["verdict"].to_list() == ["unclear", "unclear"]
     assert found.rank.tolist() == [1, 2, 3]

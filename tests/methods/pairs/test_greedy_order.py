@@ -66,7 +66,12 @@ def test_what_beats_the_rest_is_taken_even_if_it_lost_to_what_is_gone(build):
 
 def test_equal_potentials_are_told_apart_by_their_own_contest(build):
     # a and b both have potential 1: b beat a, but lost to c, whom a beat twice over d.
-    rows = [("t", "k", "b", "a", "b"), ("t", "k", "a", "c", "a"), ("t", "k", "a", "d", "a"), ("t", "k", "b", "d", "tie")]
+    rows = [
+        ("t", "k", "b", "a", "b"),
+        ("t", "k", "a", "c", "a"),
+        ("t", "k", "a", "d", "a"),
+        ("t", "k", "b", "d", "tie"),
+    ]
     found = GreedyOrder().fit(build.judgments(pairs=rows))
     assert found.rank.tolist()[:2] == [2, 1]
 

@@ -44,7 +44,9 @@ def test_weights_count(build):
     rows = [("t", "k", "a", "b", "a"), ("t", "k", "a", "b", "a"), ("t", "k", "b", "a", "b"), ("t", "k", "b", "c", "b")]
     study = build.with_pairs(build.judgments(pairs=rows), weight=np.array([1.0, 1.0, 2.5, 1.0]))
     expected = build.judgments(pairs=majorities(rows, [1.0, 1.0, 2.5, 1.0]))
-    assert MajorityBradleyTerry(prior=1.0).fit(study).score == pytest.approx(BradleyTerry(prior=1.0).fit(expected).score)
+    assert MajorityBradleyTerry(prior=1.0).fit(study).score == pytest.approx(
+        BradleyTerry(prior=1.0).fit(expected).score
+    )
     assert MajorityBradleyTerry(prior=1.0).fit(study).rank.tolist() == [2, 1, 2]
 
 

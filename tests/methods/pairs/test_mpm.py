@@ -49,7 +49,9 @@ def test_the_unit_of_strength_does_not_matter(build):
 
 def test_the_distance_of_grades_is_the_strength(build):
     grades = [("t", "ann", "a", 9), ("t", "ann", "b", 1), ("t", "ann", "c", 0)]
-    pairs = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("t", "ann", "b", "c", "b"), ("t", "ann", "a", "c", "a")])
+    pairs = build.judgments(
+        pairs=[("t", "ann", "a", "b", "a"), ("t", "ann", "b", "c", "b"), ("t", "ann", "a", "c", "a")]
+    )
     expected = MPM(prior=1.0).fit(build.with_pairs(pairs, strength=np.array([8.0, 1.0, 9.0])))
     found = MPM(prior=1.0).fit(build.judgments(grades=grades))
     assert_same(found, expected)

@@ -69,9 +69,11 @@ def test_derivatives_agree_with_finite_differences(build):
     objective = Differences(contests(study), 7)
     rng = np.random.default_rng(0)
     score, v = rng.normal(size=7), rng.normal(size=7)
-    assert objective.evaluate(score)[1] == pytest.approx(build.slope(lambda x: objective.evaluate(x)[0], score), abs=1e-6)
+    assert objective.evaluate(score)[1] == pytest.approx(
+        build.slope(lambda x: objective.evaluate(x)[0], score), abs=1e-6
+    )
     hessian = build.slope(lambda x: objective.evaluate(x)[1], score)
-    assert objective.curvature(v) == pytest.approx(hessian @ v, abs=1e-6)
+    assert objective.hessian_product(v) == pytest.approx(hessian @ v, abs=1e-6)
     assert objective.diagonal() == pytest.approx(np.diag(hessian), abs=1e-6)
 
 

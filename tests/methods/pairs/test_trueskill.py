@@ -21,7 +21,8 @@ def vote_by_vote(pairs, n, env):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"draw_probability": 0.5}, {"mu": 0.0, "sigma": 1.0, "beta": 2.0, "tau": 0.0, "draw_probability": 0.02}]
+    "settings",
+    [{}, {"draw_probability": 0.5}, {"mu": 0.0, "sigma": 1.0, "beta": 2.0, "tau": 0.0, "draw_probability": 0.02}],
 )
 def test_equals_the_package(settings):
     study = simulate.pairs(items=12, votes=400, ties=0.4, seed=1).judgments

@@ -13,7 +13,9 @@ LISTS = st.lists(
     st.tuples(st.sampled_from(TASKS), st.sampled_from(["ann", "bob"]), PLACES, st.booleans()), min_size=1, max_size=6
 )
 
-GRADES = st.dictionaries(st.sampled_from(["ann", "bob", "cid"]), st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1)
+GRADES = st.dictionaries(
+    st.sampled_from(["ann", "bob", "cid"]), st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1
+)
 
 
 def in_groups(places):

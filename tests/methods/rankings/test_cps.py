@@ -15,12 +15,24 @@ LISTS = [
     ("u", "bob", [["a", "c"]], True),
     ("v", "cy", [["a"], ["b"]], False),
 ]
-TRUTH = {("t", "a"): 2, ("t", "b"): 1, ("t", "c"): 0, ("t", "d"): 1, ("u", "a"): 0, ("u", "b"): 1, ("v", "a"): 1, ("v", "b"): 1}
+TRUTH = {
+    ("t", "a"): 2,
+    ("t", "b"): 1,
+    ("t", "c"): 0,
+    ("t", "d"): 1,
+    ("u", "a"): 0,
+    ("u", "b"): 1,
+    ("v", "a"): 1,
+    ("v", "b"): 1,
+}
 
 
 def truth_of(words):
     return np.array(
-        [TRUTH.get((words.tasks[t], words.items[i]), np.nan) for t, i in zip(words.entry_task, words.entry_item, strict=True)]
+        [
+            TRUTH.get((words.tasks[t], words.items[i]), np.nan)
+            for t, i in zip(words.entry_task, words.entry_item, strict=True)
+        ]
     )
 
 
@@ -72,19 +84,23 @@ def test_derivatives(build):
     assert check_grad(lambda x: model.evaluate(x)[0], lambda x: model.evaluate(x)[1], x) < 1e-5
     slope = (model.evaluate(x + 1e-5 * v)[1] - model.evaluate(x - 1e-5 * v)[1]) / 2e-5
     model.evaluate(x)
-    np.testing.assert_allclose(model.curvature(v), slope, atol=1e-8)
-    np.testing.assert_allclose(model.diagonal(), [model.curvature(row)[i] for i, row in enumerate(np.eye(3))])
+    np.testing.assert_allclose(model.hessian_product(v), slope, atol=1e-8)
+    np.testing.assert_allclose(model.diagonal(), [model.hessian_product(row)[i] for i, row in enumerate(np.eye(3))])
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_each_stage_takes_the_most_likely_item(build, seed):
     rng = np.random.default_rng(seed)
     items = list("abcdefg")
-    lists = [("t", f"k{n}", [[item] for item in rng.permutation(items)[: rng.integers(2, 8)]], bool(n % 2)) for n in range(5)]
+    lists = [
+        ("t", f"k{n}", [[item] for item in rng.permutation(items)[: rng.integers(2, 8)]], bool(n % 2)) for n in range(5)
+    ]
     found = CPS().fit(build.judgments(lists=lists, entries=[("t", item) for item in items])).ranking
     left = [item for item, rank in found.select("item", "rank").iter_rows() if rank is not None]
     for _, group in found.drop_nulls("rank").group_by("rank", maintain_order=True):
-        cost = {item: sum(half_pairs(lists, "t", who, item, left) for who in {each[1] for each in lists}) for item in left}
+        cost = {
+            item: sum(half_pairs(lists, "t", who, item, left) for who in {each[1] for each in lists}) for item in left
+        }
         for item in group["item"]:
             assert cost[item] == pytest.approx(min(cost.values()))
         left = [item for item in left if item not in group["item"].to_list()]
@@ -108,7 +124,9 @@ def crowd(rng, tasks=80, items=8):
 def test_gold_teaches_whom_to_trust():
     judgments, truth = crowd(np.random.default_rng(1))
     half = len(truth["task"]) // 2
-    train, test = (cr.gold({name: values[part] for name, values in truth.items()}) for part in (slice(half), slice(half, None)))
+    train, test = (
+        cr.gold({name: values[part] for name, values in truth.items()}) for part in (slice(half), slice(half, None))
+    )
     blind, taught = CPS().fit(judgments), CPS().fit(judgments, gold=train)
     theta = dict(taught.annotators.select("annotator", "theta").iter_rows())
     assert theta["good"] > theta["fair"] > theta["none"] > theta["rev"]
@@ -132,5 +150,7 @@ def test_gold_that_tells_nothing_apart_is_refused(build):
 
 def test_items_on_few_lists_do_not_come_first_for_that(build):
     """Nobody puts anything before z, since only one list has it, last but one."""
-    lists = [("t", f"k{n}", [["a"], ["b"], ["c"]], False) for n in range(5)] + [("t", "z", [["a"], ["z"], ["c"]], False)]
+    lists = [("t", f"k{n}", [["a"], ["b"], ["c"]], False) for n in range(5)] + [
+        ("t", "z", [["a"], ["z"], ["c"]], False)
+    ]
     assert CPS().fit(build.judgments(lists=lists)).ranking["item"][0] == "a"

@@ -62,8 +62,12 @@ def random_study(build, kind, n, judged, seed):
             below = np.where(np.isin(np.arange(n), some), value, -1)
             matrices.append(outcomes(n, of_values(range(n), below)))
         else:
-            pairs = [(s, t, rng.integers(-1, 2)) for s, t in combinations(some, 2) if rng.random() < 0.6 or s == some[0]]
-            rows += [("t", annotator, items[s], items[t], {1: items[s], -1: items[t], 0: "tie"}[w]) for s, t, w in pairs]
+            pairs = [
+                (s, t, rng.integers(-1, 2)) for s, t in combinations(some, 2) if rng.random() < 0.6 or s == some[0]
+            ]
+            rows += [
+                ("t", annotator, items[s], items[t], {1: items[s], -1: items[t], 0: "tie"}[w]) for s, t, w in pairs
+            ]
             matrices.append(outcomes(n, pairs))
     named = kind if kind in ("grades", "pairs") else "lists"
     return build.judgments(**{named: rows}, entries=[("t", item) for item in items]), matrices
@@ -101,7 +105,9 @@ def test_the_fast_path_is_algorithm_1(build, reading, measure, kind, n, judged):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("measure", ["ndcg", "rbp", reciprocal], ids=lambda value: getattr(value, "__name__", str(value)))
+@pytest.mark.parametrize(
+    "measure", ["ndcg", "rbp", reciprocal], ids=lambda value: getattr(value, "__name__", str(value))
+)
 @pytest.mark.parametrize("kind", ["grades", "pairs", "rankings untied"])
 def test_the_fast_path_is_algorithm_1_for_two_thousand_items(build, measure, kind):
     """Algorithm 1 on 2,000 contests takes a while, so on six judged items and one that is not."""
@@ -293,7 +299,11 @@ def test_a_tiny_discount_keeps_its_digits(build):
 
 def test_odd_lists(build):
     """Lists of one item, of different lengths, with gaps in their ranks, and items that only one annotator ranked."""
-    lists = [("t", "a", [["x"]], False), ("t", "b", [["x"], ["y"]], False), ("t", "c", [["x"], ["y"], ["z"], ["w"]], False)]
+    lists = [
+        ("t", "a", [["x"]], False),
+        ("t", "b", [["x"], ["y"]], False),
+        ("t", "c", [["x"], ["y"], ["z"], ["w"]], False),
+    ]
     found = CrowdAgg().fit(build.judgments(lists=lists))
     assert found.rank.tolist() == [4, 1, 2, 3]  # w, x, y, z
     gaps = {"annotator": ["b"] * 2 + ["c"] * 4, "item": list("xyxyzw"), "rank": [2, 7, 1, 5, 50, 51]}

@@ -11,7 +11,9 @@ from crowdrank.numerics.mallows import one_more
 
 def study(lists, *, top_k=False):
     """Lists of items, or of groups of tied items, by annotators k00, k01, …"""
-    rows = [(f"k{n:02}", item, rank) for n, each in enumerate(lists) for rank, group in enumerate(each, 1) for item in group]
+    rows = [
+        (f"k{n:02}", item, rank) for n, each in enumerate(lists) for rank, group in enumerate(each, 1) for item in group
+    ]
     who, item, rank = zip(*rows, strict=True)
     return cr.judgments({"annotator": list(who), "item": list(item), "rank": list(rank)}, top_k=top_k)
 
@@ -150,7 +152,9 @@ def crowd(rng, dispersion, tasks=60):
         for who, each in enumerate(dispersion)
         for rank, item in enumerate(mallows_list(rng, items, each))
     ]
-    return cr.judgments(dict(zip(("task", "annotator", "item", "rank"), map(list, zip(*rows, strict=True)), strict=True)))
+    return cr.judgments(
+        dict(zip(("task", "annotator", "item", "rank"), map(list, zip(*rows, strict=True)), strict=True))
+    )
 
 
 def test_dispersions_are_those_that_made_the_lists():
@@ -165,7 +169,11 @@ def test_extended_trusts_those_who_agree_and_turns_around_those_who_reverse():
     """Two good annotators against three who guess and one who reverses."""
     judgments = crowd(np.random.default_rng(7), [0.25, 0.3, 1.0, 1.0, 1.0, 3.0])
     gold = cr.gold(
-        {"task": [f"t{t:02}" for t in range(60) for _ in range(8)], "item": list("abcdefgh") * 60, "rank": [*range(8)] * 60}
+        {
+            "task": [f"t{t:02}" for t in range(60) for _ in range(8)],
+            "item": list("abcdefgh") * 60,
+            "rank": [*range(8)] * 60,
+        }
     )
     plain, extended = (Mallows(extended=extended).fit(judgments) for extended in (False, True))
     tau = [cr.evaluate(found, gold, "tau").mean["tau"] for found in (plain, extended)]

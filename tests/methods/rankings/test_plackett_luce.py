@@ -76,18 +76,18 @@ def test_derivatives(build):
         step, v = 1e-5, rng.normal(size=len(x))
         slope = (model.evaluate(x + step * v)[1] - model.evaluate(x - step * v)[1]) / (2 * step)
         model.evaluate(x)
-        np.testing.assert_allclose(model.curvature(v), slope, atol=1e-8)
+        np.testing.assert_allclose(model.hessian_product(v), slope, atol=1e-8)
 
 
 def test_the_whole_hessian_is_what_products_say(build):
     model = model_of(build.judgments(lists=TIED))
     n, task = model.words.n_entries, model.words.entry_task
     model.evaluate(np.random.default_rng(3).normal(size=n))
-    columns = np.stack([model.curvature(row) for row in np.eye(n)])
+    columns = np.stack([model.hessian_product(row) for row in np.eye(n)])
     np.testing.assert_allclose(np.diag(columns), model.diagonal(), atol=1e-12)
     one, other = model.cells()
     apart = one != other
-    np.testing.assert_allclose(-model.joint_bends()[apart], columns[one, other][apart], atol=1e-12)
+    np.testing.assert_allclose(-model.joint_curvatures()[apart], columns[one, other][apart], atol=1e-12)
     assert np.abs(columns[task[:, None] != task]).max() < 1e-12
 
 
@@ -107,14 +107,18 @@ def chance_of_order(order, score):
 
 
 def test_top_k_is_the_sum_over_all_ways_to_go_on(build):
-    model = model_of(build.judgments(lists=[("t", "k", [["b"], ["d"]], True)], entries=[("t", i) for i in "ace"]), 0, np.ones(1))
+    model = model_of(
+        build.judgments(lists=[("t", "k", [["b"], ["d"]], True)], entries=[("t", i) for i in "ace"]), 0, np.ones(1)
+    )
     score = dict(zip("abcde", np.random.default_rng(4).normal(size=5), strict=True))
     whole = sum(chance_of_order(("b", "d", *rest), score) for rest in permutations("ace"))
     assert np.exp(-model.evaluate(np.array(list(score.values())))[0]) == pytest.approx(whole)
 
 
 def test_two_tied_items_are_half_a_vote_for_each(build):
-    tied = PlackettLuce().fit(build.judgments(lists=[("t", "k", [["a", "b"]], False), ("t", "l", [["a"], ["b"]], False)]))
+    tied = PlackettLuce().fit(
+        build.judgments(lists=[("t", "k", [["a", "b"]], False), ("t", "l", [["a"], ["b"]], False)])
+    )
 
     def loss(x):
         a, b = x

@@ -8,7 +8,9 @@ from crowdrank.methods.rankings.rrf import RRF
 def study(*lists):
     """Lists of items from the first to the last, by annotators ann, bob, …"""
     rows = [
-        (who, item, rank) for who, items in zip(("ann", "bob", "cy"), lists, strict=False) for rank, item in enumerate(items, 1)
+        (who, item, rank)
+        for who, items in zip(("ann", "bob", "cy"), lists, strict=False)
+        for rank, item in enumerate(items, 1)
     ]
     return cr.judgments(dict(zip(("annotator", "item", "rank"), map(list, zip(*rows, strict=True)), strict=True)))
 
@@ -33,7 +35,9 @@ def test_weights():
     assert RRF(weights={"ann": 2}).fit(lists).score == pytest.approx([2 / 61 + 2 / 62] * 2)
 
 
-@pytest.mark.parametrize(("weights", "said"), [({"ann": 0}, "above 0"), ({"ann": float("nan")}, "above 0"), (3, "for each name")])
+@pytest.mark.parametrize(
+    ("weights", "said"), [({"ann": 0}, "above 0"), ({"ann": float("nan")}, "above 0"), (3, "for each name")]
+)
 def test_bad_weights(weights, said):
     with pytest.raises(cr.SettingError, match=said):
         RRF(weights=weights)

@@ -20,7 +20,9 @@ def either_or(tasks, seed, prefix):
             rows.append((task, "guide", item, 1 if first[item] else 2))
             rows.append((task, "scout", item, 3 - int(said[item])))
     schema = {"schema": ["task", "annotator", "item", "rank"], "orient": "row"}
-    return cr.judgments(pl.DataFrame(rows, **schema)), cr.gold(pl.DataFrame(gold, schema=["task", "item", "grade"], orient="row"))
+    return cr.judgments(pl.DataFrame(rows, **schema)), cr.gold(
+        pl.DataFrame(gold, schema=["task", "item", "grade"], orient="row")
+    )
 
 
 def test_trees_learn_whom_to_believe_where():

@@ -12,7 +12,12 @@ import pytest
 import crowdrank as cr
 from crowdrank.methods.catalogue import supervised
 
-QUICK = {"max_iter": 30, "rounds": 30, "models": 2, "k": 2.0}  # in lists of eight, k = 60 can hardly tell the first from the last
+QUICK = {
+    "max_iter": 30,
+    "rounds": 30,
+    "models": 2,
+    "k": 2.0,
+}  # in lists of eight, k = 60 can hardly tell the first from the last
 NOISE = {"good": 0.5, "fair": 1.5, "reversed": -0.5, "random": None}
 
 
@@ -24,7 +29,9 @@ def lists(tasks, annotators=NOISE, *, seed=0, items=8, prefix="q", share=0.8):
         grade = rng.choice([0, 0, 1, 2], items)
         gold += [(task, f"{task}-{item}", int(value)) for item, value in enumerate(grade)]
         for name, noise in annotators.items():
-            seen = rng.normal(size=items) if noise is None else np.sign(noise) * (grade + rng.normal(0, abs(noise), items))
+            seen = (
+                rng.normal(size=items) if noise is None else np.sign(noise) * (grade + rng.normal(0, abs(noise), items))
+            )
             listed = np.flatnonzero(rng.random(items) < share)
             order = listed[np.argsort(-seen[listed])]
             rows += [(task, name, f"{task}-{item}", rank) for rank, item in enumerate(order.tolist(), 1)]
@@ -148,7 +155,9 @@ def test_every_kind_a_method_takes(method):
     """Grades, and pairs made of the lists, teach as lists do."""
     graded = TRAIN.with_columns(grade=10 - pl.col("rank")).drop("rank")
     pairs = TRAIN.join(TRAIN, on=["task", "annotator"], suffix="_b").filter(pl.col("rank") < pl.col("rank_b"))
-    votes = pairs.select("task", "annotator", pl.col("item").alias("left"), pl.col("item_b").alias("right"), winner="item")
+    votes = pairs.select(
+        "task", "annotator", pl.col("item").alias("left"), pl.col("item_b").alias("right"), winner="item"
+    )
     for kind, frame in (("grades", graded), ("pairs", votes)):
         if kind in method.description.takes:
             judgments = cr.judgments(frame)
@@ -173,7 +182,15 @@ def test_settings_are_checked(method):
     kind = cr.SUPERVISED[method.name]
     with pytest.raises(cr.SettingError, match="has no setting 'nonsense'"):
         supervised(method.name, nonsense=1)
-    for name, value in {"max_iter": 0, "rounds": 0, "models": 0, "seed": -1, "measure": "x", "weights": "x", "k": -1.0}.items():
+    for name, value in {
+        "max_iter": 0,
+        "rounds": 0,
+        "models": 0,
+        "seed": -1,
+        "measure": "x",
+        "weights": "x",
+        "k": -1.0,
+    }.items():
         if name in {field.name for field in fields(kind)}:
             with pytest.raises(cr.SettingError, match=name):
                 kind(**{name: value})

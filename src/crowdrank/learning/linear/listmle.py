@@ -1,12 +1,14 @@
 """ListMLE: a linear ranker under whose scores the lists it learns from are most likely.
 
-The score of an item is a weighted sum of its features. A list is made from the top, each item chosen among those left with a chance
-in proportion to e^score (the Plackett-Luce model); the weights make the likelihood of all lists, less ½ `prior` Σ weight², as large as
-it can be. This has one maximum, found by Newton's method. There is one list for each task: the order of its labels, which are gold, a
-consensus, or the scores that the method `labels` finds for the judgments. Equal labels are a tie, chosen one after the other as in
-`plackett-luce`; with `top`, only so many of the best are told apart, and all others stand below them.
+The score of an item is a weighted sum of its features. A list is made from the top, each item chosen among those left
+with a chance in proportion to e^score (the Plackett-Luce model); the weights make the likelihood of all lists, less ½
+`prior` Σ weight², as large as it can be. This has one maximum, found by Newton's method. There is one list for each
+task: the order of its labels, which are gold, a consensus, or the scores that the method `labels` finds for the
+judgments. Equal labels are a tie, chosen one after the other as in `plackett-luce`; with `top`, only so many of the
+best are told apart, and all others stand below them.
 
-Xia, Liu, Wang, Zhang, Li: Listwise approach to learning to rank, ICML 2008. The paper's gradient descent stops early instead of having a prior.
+Xia, Liu, Wang, Zhang, Li: Listwise approach to learning to rank, ICML 2008. The paper's gradient descent stops early
+instead of having a prior.
 
 >>> import crowdrank as cr
 >>> features = cr.features({"item": ["x", "y", "z"], "age": [3, 1, 2]})
@@ -27,6 +29,7 @@ from crowdrank.learning.labels import TrainingData, labels_over
 from crowdrank.learning.linear.model import Linear, LinearLists, Scaled, scaled
 from crowdrank.learning.ranker import Model, Ranker
 from crowdrank.methods.protocols import Description
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum
 from crowdrank.settings import check, check_fit
 from crowdrank.study import KINDS, Floats, JudgmentError, Rankings, Vocabulary
@@ -45,7 +48,9 @@ class ListMLE:
     )
     model: ClassVar[type[Model]] = Linear
 
-    labels: str | None = None  # the method whose scores are learned from judgments; none: crowd-bt, borda or gda, by their kind
+    labels: str | None = (
+        None  # the method whose scores are learned from judgments; none: crowd-bt, borda or gda, by their kind
+    )
     top: int | None = None  # learn the order of so many of the best items of each task, and that the others are below
     prior: float = 1.0  # weight of the penalty on squared weights
     max_iter: int = 100
@@ -60,7 +65,9 @@ class ListMLE:
         labels = labels_over(features, data, self.description, self.labels)
         inputs, found = fitted(features, labels.value, self)
         columns, notes = labels.annotator_columns, (*labels.notes, *inputs.notes)
-        return Ranker(self, features.columns, inputs.model(found.x), columns, found.fit, notes, features.vocabulary.frame)
+        return Ranker(
+            self, features.columns, inputs.model(found.x), columns, found.fit, notes, features.vocabulary.frame
+        )
 
 
 class Fitted(Protocol):
@@ -79,11 +86,11 @@ class Fitted(Protocol):
 def fitted(features: Features, label: Floats, settings: Fitted) -> tuple[Scaled, Minimum]:
     """The features of the entries that have labels, and the weights that make the order of the labels most likely."""
     known = np.flatnonzero(~np.isnan(label))
-    words = features.vocabulary
-    words = replace(words, entry_task=words.entry_task[known], entry_item=words.entry_item[known])
-    lists = lists_of(label[known], words, settings.top)
+    vocabulary = features.vocabulary
+    vocabulary = replace(vocabulary, entry_task=vocabulary.entry_task[known], entry_item=vocabulary.entry_item[known])
+    lists = lists_of(label[known], vocabulary, settings.top)
     data = scaled(features, known)
-    model = LinearLists(data.value, lists, np.ones(len(lists.list_task)), words, settings.prior)
+    model = LinearLists(data.value, lists, np.ones(len(lists.list_task)), vocabulary, settings.prior)
     return data, model.fit(np.zeros(len(features.columns)), settings.max_iter, settings.tol)
 
 
@@ -92,16 +99,18 @@ def check_top(top: int | None) -> None:
     check(top is None or (isinstance(top, int) and top >= 1), "top", top, "a whole number of at least 1")
 
 
-def lists_of(label: Floats, words: Vocabulary, top: int | None) -> Rankings:
-    """One list for each task with different labels, the best first. What has the lowest label, or comes after `top`, is below at infinity:
+def lists_of(label: Floats, vocabulary: Vocabulary, top: int | None) -> Rankings:
+    """One list for each task with different labels, the best first. What has the lowest label, or comes after `top`, is
+    below at infinity:
 
-    nothing is chosen from what comes last, so that its order, which the labels do not tell, has no part in the likelihood.
+    nothing is chosen from what comes last, so that its order, which the labels do not tell, has no part in the
+    likelihood.
     """
-    entry = np.lexsort((-label, words.entry_task))
-    task, ordered = words.entry_task[entry], label[entry]
+    entry = np.lexsort((-label, vocabulary.entry_task))
+    task, ordered = vocabulary.entry_task[entry], label[entry]
     rows = np.arange(len(entry))
-    new_task = np.r_[True, np.diff(task) != 0][: len(entry)]
-    new_group = new_task | np.r_[True, np.diff(ordered) != 0][: len(entry)]
+    new_task = run_starts(task)
+    new_group = new_task | run_starts(ordered)
     start = np.maximum.accumulate(np.where(new_task, rows, 0))
     group_start = np.maximum.accumulate(np.where(new_group, rows, 0))
     listed = ordered > np.minimum.reduceat(ordered, np.flatnonzero(new_task))[np.cumsum(new_task) - 1]

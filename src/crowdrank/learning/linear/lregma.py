@@ -2,9 +2,10 @@
 
     y_ja ~ N(w · x_j, 1/λ_a)        y the place of item j in the list of annotator a, from −½ (last) to ½ (first)
 
-Weights w are those of least squares, every row counting λ_a; 1/λ_a is the mean square of what they leave of annotator a. Both in turn, until
-they stay: Raykar's regression from crowds. Grades are lists with ties, whose items share the middle of their places. `prior` counts
-rows of everybody's mean square for each annotator, and the penalty on squared weights is `prior` too.
+Weights w are those of least squares, every row counting λ_a; 1/λ_a is the mean square of what they leave of annotator
+a. Both in turn, until they stay: Raykar's regression from crowds. Grades are lists with ties, whose items share the
+middle of their places. `prior` counts rows of everybody's mean square for each annotator, and the penalty on squared
+weights is `prior` too.
 
 Raykar et al.: Learning from crowds, JMLR 2010; on ranks: Wu, You, Xia, Ma, Hu: Listwise learning to rank from
 crowds, TKDD 2016.

@@ -79,19 +79,22 @@ def times(matrix: Floats, weight: Floats) -> Floats:
 
 
 class LinearLists:
-    """Minus the log-likelihood of lists whose scores are linear in features, plus ½ `prior` Σ weight², by *whitened* weights.
+    """Minus the log-likelihood of lists whose scores are linear in features, plus ½ `prior` Σ weight², by *whitened*
+    weights.
 
-    Features go with each other; the directions x of `weight = basis · x` do not, as far as is seen at equal scores, and have about the
-    same curvature. Conjugate gradients need a tenth of the passes over the lists for that.
+    Features go with each other; the directions x of `weight = basis · x` do not, as far as is seen at equal scores, and
+    have about the same curvature. Conjugate gradients need a tenth of the passes over the lists for that.
     """
 
-    def __init__(self, features: Floats, lists: Rankings, weight: Floats, words: Vocabulary, prior: float) -> None:
-        self.features, self.prior = _centred(features, words), prior
-        self.lists = ListModel(lists, weight, words, 0.0)
+    def __init__(self, features: Floats, lists: Rankings, weight: Floats, vocabulary: Vocabulary, prior: float) -> None:
+        self.features, self.prior = _centred(features, vocabulary), prior
+        self.lists = ListModel(lists, weight, vocabulary, 0.0)
         self.lists.evaluate(np.zeros(len(features)))
-        bend = self.lists.diagonal()
-        self.amount = float(bend.sum()) or 1.0
-        covariance = np.einsum("ij,ik,i->jk", self.features, self.features, bend) + (prior + SMALLEST) * np.eye(features.shape[1])
+        curvature = self.lists.diagonal()
+        self.amount = float(curvature.sum()) or 1.0
+        covariance = np.einsum("ij,ik,i->jk", self.features, self.features, curvature) + (prior + SMALLEST) * np.eye(
+            features.shape[1]
+        )
         self.basis = np.linalg.inv(np.linalg.cholesky(covariance / self.amount)).T
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
@@ -101,10 +104,13 @@ class LinearLists:
         slope = np.einsum("ij,i->j", self.features, slope) + self.prior * weight
         return value + self.prior * dot(weight, weight) / 2, np.einsum("ij,i->j", self.basis, slope)
 
-    def curvature(self, v: Floats) -> Floats:
+    def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
         weight = times(self.basis, v)
-        bent = np.einsum("ij,i->j", self.features, self.lists.curvature(times(self.features, weight))) + self.prior * weight
+        bent = (
+            np.einsum("ij,i->j", self.features, self.lists.hessian_product(times(self.features, weight)))
+            + self.prior * weight
+        )
         return np.asarray(np.einsum("ij,i->j", self.basis, bent))
 
     def diagonal(self) -> Floats:
@@ -118,8 +124,8 @@ class LinearLists:
         return replace(found, x=times(self.basis, found.x))
 
 
-def _centred(features: Floats, words: Vocabulary) -> Floats:
+def _centred(features: Floats, vocabulary: Vocabulary) -> Floats:
     """Less their mean over each task: what all items of a task have in common says nothing about their order."""
-    size = np.maximum(np.diff(words.task_starts), 1)[:, None]
-    mean = np.stack([sum_by(words.entry_task, column, len(size)) for column in features.T], axis=1) / size
-    return np.asarray(features - mean[words.entry_task])
+    size = np.maximum(np.diff(vocabulary.task_starts), 1)[:, None]
+    mean = np.stack([sum_by(vocabulary.entry_task, column, len(size)) for column in features.T], axis=1) / size
+    return np.asarray(features - mean[vocabulary.entry_task])

@@ -1,12 +1,14 @@
 """Expectation and maximisation in turn: true orders, how expert annotators are, and the weights of a linear ranker.
 
-    P(true order | features) is Plackett-Luce, with scores linear in the features;    P(list | true order) is Mallows, with θ of its annotator.
+    P(true order | features) is Plackett-Luce, with scores linear in the features;    P(list | true order) is Mallows,
+    with θ of its annotator.
 
-The E-step samples true orders given weights and θ (`orders.py`); the M-step finds θ from the mean distances (`expertise.py`, `side.py`) and
-the weights from all samples: the likelihood that is expected, not that of the likeliest sample alone. Where lists say little, what is
-known in an M-step is mostly what the weights before it said, and steps are short: each begins at a point ahead of the last one, in the
-direction of the last change (Nesterov's momentum). Samples scatter, and so do the steps: the result is the mean over the last third of
-them, and the fit has converged when that agrees with the mean over the third before, or the difference is no more than scatter.
+The E-step samples true orders given weights and θ (`orders.py`); the M-step finds θ from the mean distances
+(`expertise.py`, `side.py`) and the weights from all samples: the likelihood that is expected, not that of the likeliest
+sample alone. Where lists say little, what is known in an M-step is mostly what the weights before it said, and steps
+are short: each begins at a point ahead of the last one, in the direction of the last change (Nesterov's momentum).
+Samples scatter, and so do the steps: the result is the mean over the last third of them, and the fit has converged when
+that agrees with the mean over the third before, or the difference is no more than scatter.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from crowdrank.methods.result import annotator_columns, worth_of_preferences
 from crowdrank.numerics.mallows import CLEAREST
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import SettingError, check, check_fit
+from crowdrank.settings import SettingError, check_fit, check_whole_number
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Rankings, Vocabulary
 
 SHORTEST, LONG = 5, 15  # thirds of the steps that may agree, and whose scatter can be told from a drift
@@ -65,14 +67,16 @@ def check_settings(settings: Settings) -> None:
     check_top(settings.top)
     for name in ("samples", "sweeps"):
         value = getattr(settings, name)
-        check(isinstance(value, int) and value >= 1, name, value, "a whole number of at least 1")
-    check(isinstance(settings.seed, int) and settings.seed >= 0, "seed", settings.seed, "a whole number of at least 0")
+        check_whole_number(name, value)
+    check_whole_number("seed", settings.seed, least=0)
 
 
 def needs(name: str, there: bool, what: str) -> None:
     """Refuse to go without the side information that a method is for."""
     if not there:
-        raise SettingError(f"{name} needs {what} as side information (side=…, --side-information FILE); ltrma-mle does without")
+        raise SettingError(
+            f"{name} needs {what} as side information (side=…, --side-information FILE); ltrma-mle does without"
+        )
 
 
 def joint_ranker(settings: JointSettings, features: Features, data: TrainingData, side: Side) -> Ranker:
@@ -97,20 +101,22 @@ class Found:
 
 def estimate(settings: Settings, features: Features, judgments: Judgments, side: Side, *, weights: bool) -> Found:
     """Run the steps; without `weights` all scores stay equal, and only the annotators and the true orders are estimated."""
-    words = judgments.vocabulary
-    n = len(words.annotators)
-    lists = crowd_lists(_with_truth(as_lists(judgments), side, words), words, settings.top)
+    vocabulary = judgments.vocabulary
+    n = len(vocabulary.annotators)
+    lists = crowd_lists(_with_truth(as_lists(judgments), side, vocabulary), vocabulary, settings.top)
     if not len(lists):
         raise JudgmentError("there is nothing to learn: no list puts one item before another")
     below = settings.top is not None
-    used = np.flatnonzero(np.isin(words.entry_task, lists.task)) if below else np.unique(lists.candidate)
+    used = np.flatnonzero(np.isin(vocabulary.entry_task, lists.task)) if below else np.unique(lists.candidate)
     data = scaled(features, used)
     value = np.zeros(features.value.shape)
     value[used] = data.value
-    chain = _Chain(settings, lists, value, words, side, below=below)
+    chain = _Chain(settings, lists, value, vocabulary, side, below=below)
     history, converged = [], False
     for step in range(settings.max_iter):
-        report("true orders, annotators and weights" if weights else "true orders and annotators", step, settings.max_iter)
+        report(
+            "true orders, annotators and weights" if weights else "true orders and annotators", step, settings.max_iter
+        )
         history.append(chain.step(weights=weights))
         if converged := _settled(np.array(history), n, settings.tol):
             break
@@ -124,18 +130,18 @@ def estimate(settings: Settings, features: Features, judgments: Judgments, side:
     return Found(weight, theta, data, label, columns | {"theta": theta}, Fit(len(history), bool(converged)))
 
 
-def _with_truth(lists: Rankings, side: Side, words: Vocabulary) -> Rankings:
+def _with_truth(lists: Rankings, side: Side, vocabulary: Vocabulary) -> Rankings:
     """One more annotator, who is never wrong: the truth about some tasks, equal values as ties."""
     if side.truth is None:
         return lists
-    value = side.truth.align(words)
+    value = side.truth.align(vocabulary)
     entry = np.flatnonzero(~np.isnan(value)).astype(np.int32)
     if not len(entry):
         raise JudgmentError("the truth of the side information is about no item with features")
-    entry = entry[np.lexsort((-value[entry], words.entry_task[entry]))]
-    task, row_list = np.unique(words.entry_task[entry], return_inverse=True)
+    entry = entry[np.lexsort((-value[entry], vocabulary.entry_task[entry]))]
+    task, row_list = np.unique(vocabulary.entry_task[entry], return_inverse=True)
     return Rankings(
-        list_annotator=np.r_[lists.list_annotator, np.full(len(task), len(words.annotators), np.int32)],
+        list_annotator=np.r_[lists.list_annotator, np.full(len(task), len(vocabulary.annotators), np.int32)],
         list_task=np.r_[lists.list_task, task.astype(np.int32)],
         unlisted_below=np.r_[lists.unlisted_below, np.zeros(len(task), dtype=bool)],
         row_list=np.r_[lists.row_list, row_list.astype(np.int32) + np.int32(len(lists.list_task))],
@@ -148,12 +154,12 @@ class _Chain:
     """What changes from step to step."""
 
     def __init__(
-        self, settings: Settings, lists: CrowdLists, value: Floats, words: Vocabulary, side: Side, *, below: bool
+        self, settings: Settings, lists: CrowdLists, value: Floats, vocabulary: Vocabulary, side: Side, *, below: bool
     ) -> None:
-        self.settings, self.lists, self.value, self.words = settings, lists, value, words
-        self.orders = Orders(lists, words, settings.seed, below=below)
-        self.expertise = Expertise(lists, len(words.annotators) + 1, VIRTUAL)
-        self.solver = Solver(side, words.annotators, self.expertise)
+        self.settings, self.lists, self.value, self.vocabulary = settings, lists, value, vocabulary
+        self.orders = Orders(lists, vocabulary, settings.seed, below=below)
+        self.expertise = Expertise(lists, len(vocabulary.annotators) + 1, VIRTUAL)
+        self.solver = Solver(side, vocabulary.annotators, self.expertise)
         self.truth = -min(side.truth_confidence, CLEAREST)
         self.weight = np.zeros(value.shape[1])
         self.theta = self._start()
@@ -161,11 +167,12 @@ class _Chain:
         self.change = np.zeros(len(self.theta)), np.zeros(len(self.weight))
         empty = self.orders.as_rankings(np.zeros((settings.samples, self.orders.sample_starts[-1]), np.int32))
         share = np.full(len(empty.list_task), 1 / settings.samples)
-        self.likelihood = LinearLists(value, empty, share, words, settings.prior)
+        self.likelihood = LinearLists(value, empty, share, vocabulary, settings.prior)
 
     def _start(self) -> Floats:
-        """θ to begin with. Where more is known of some annotators, or the truth about some tasks, that is where to begin: how good the
-        others are is seen from how far they are from it, lest a crowd that is wrong together outvotes it.
+        """θ to begin with. Where more is known of some annotators, or the truth about some tasks, that is where to
+        begin: how good the others are is seen from how far they are from it, lest a crowd that is wrong together
+        outvotes it.
         """
         lists = self.lists
         theta, first = self.solver.start()
@@ -208,16 +215,18 @@ class _Chain:
 
         A label is minus the mean place of an entry; all that had none in a sample share the place behind the last.
         """
-        words, lists = self.words, self.lists
+        vocabulary, lists = self.vocabulary, self.lists
         samples, distance = self._sample(np.r_[theta, self.truth], weight, LAST_SAMPLES * self.settings.samples)
         place = np.concatenate([np.arange(k) for k in lists.places])
-        behind = np.zeros(len(words.tasks))
+        behind = np.zeros(len(vocabulary.tasks))
         behind[lists.task] = lists.places
-        count = np.bincount(samples.ravel(), minlength=words.n_entries)
-        total = sum_by(samples.ravel(), np.tile(place, len(samples)), words.n_entries)
-        label = -(total + (len(samples) - count) * behind[words.entry_task]) / len(samples)
+        count = np.bincount(samples.ravel(), minlength=vocabulary.n_entries)
+        total = sum_by(samples.ravel(), np.tile(place, len(samples)), vocabulary.n_entries)
+        label = -(total + (len(samples) - count) * behind[vocabulary.entry_task]) / len(samples)
         known = (
-            np.isin(words.entry_task, lists.task) if self.orders.below else np.isin(np.arange(words.n_entries), lists.candidate)
+            np.isin(vocabulary.entry_task, lists.task)
+            if self.orders.below
+            else np.isin(np.arange(vocabulary.n_entries), lists.candidate)
         )
         return np.where(known, label, np.nan), distance
 

@@ -1,7 +1,8 @@
 """The lists of a crowd as the E-step needs them: task by task, every item as its number among the task's candidates.
 
-The candidates of a task are the items whose order is looked for: those that somebody judged, or, where only the first places count
-(`top`), those that somebody put there. A list cut at `top` has one group of ties at its end, with all that comes later.
+The candidates of a task are the items whose order is looked for: those that somebody judged, or, where only the first
+places count (`top`), those that somebody put there. A list cut at `top` has one group of ties at its end, with all that
+comes later.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.groups import run_starts
 from crowdrank.study import Codes, Floats, Rankings, Vocabulary
 
 Whole = NDArray[np.int64]
@@ -38,17 +40,19 @@ class CrowdLists:
         return len(self.annotator)
 
 
-def crowd_lists(lists: Rankings, words: Vocabulary, top: int | None) -> CrowdLists:
+def crowd_lists(lists: Rankings, vocabulary: Vocabulary, top: int | None) -> CrowdLists:
     """Every list that puts something before something else; the others say nothing."""
-    starts, sizes = lists.list_starts, np.diff(words.task_starts)
+    starts, sizes = lists.list_starts, np.diff(vocabulary.task_starts)
     by_task: dict[int, list[_List]] = {}
     for number, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
         task = int(lists.list_task[number])
         unlisted = int(sizes[task]) - (end - start) if lists.unlisted_below[number] else 0
-        found = _cut(int(lists.list_annotator[number]), lists.entry[start:end], lists.position[start:end], unlisted, top)
+        found = _cut(
+            int(lists.list_annotator[number]), lists.entry[start:end], lists.position[start:end], unlisted, top
+        )
         if len(found.group) > 1:
             by_task.setdefault(task, []).append(found)
-    return _packed([(task, sorted(by_task[task], key=_by_content)) for task in sorted(by_task)], words, top)
+    return _packed([(task, sorted(by_task[task], key=_by_content)) for task in sorted(by_task)], vocabulary, top)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +72,7 @@ def _by_content(each: _List) -> tuple[int, bytes, bytes]:
 
 def _cut(annotator: int, entry: Codes, position: Floats, unlisted: int, top: int | None) -> _List:
     """Groups that begin within the first `top` places stay; the others are one, with what is not listed."""
-    first = np.flatnonzero(np.r_[True, np.diff(position) != 0])
+    first = np.flatnonzero(run_starts(position))
     last = len(first) if top is None else int(np.searchsorted(first, top))
     level = np.minimum(np.searchsorted(first, np.arange(len(entry)), side="right") - 1, last)
     group = np.bincount(level, minlength=last + 1)
@@ -76,9 +80,9 @@ def _cut(annotator: int, entry: Codes, position: Floats, unlisted: int, top: int
     return _List(annotator, entry, level, group[group > 0], unlisted, None if top is None else last)
 
 
-def _packed(tasks: Sequence[tuple[int, list[_List]]], words: Vocabulary, top: int | None) -> CrowdLists:
+def _packed(tasks: Sequence[tuple[int, list[_List]]], vocabulary: Vocabulary, top: int | None) -> CrowdLists:
     """All of it in flat arrays."""
-    candidates = [_candidates(task, of_task, words, top) for task, of_task in tasks]
+    candidates = [_candidates(task, of_task, vocabulary, top) for task, of_task in tasks]
     places = [len(found) if top is None else min(top, len(found)) for found in candidates]
     rows, levels, shapes, list_places, annotators = [], [], [], [], []
     for (_, of_task), found, count in zip(tasks, candidates, places, strict=True):
@@ -105,10 +109,10 @@ def _packed(tasks: Sequence[tuple[int, list[_List]]], words: Vocabulary, top: in
     )
 
 
-def _candidates(task: int, lists: Sequence[_List], words: Vocabulary, top: int | None) -> Codes:
+def _candidates(task: int, lists: Sequence[_List], vocabulary: Vocabulary, top: int | None) -> Codes:
     """The entries whose order is looked for."""
     if top is None and any(each.unlisted for each in lists):
-        return np.arange(*words.task_starts[task : task + 2], dtype=np.int32)
+        return np.arange(*vocabulary.task_starts[task : task + 2], dtype=np.int32)
     return np.unique(
         np.concatenate([each.entry[each.level < each.cut] if each.cut is not None else each.entry for each in lists])
     )

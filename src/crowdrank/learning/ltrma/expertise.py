@@ -1,8 +1,9 @@
 """How expert annotators are, given how far their lists are from the true orders: the M-step of θ.
 
-θ_k is where the distance expected of all of an annotator's lists, of whatever lengths and ties, is what was found. It is −∞ for one who
-is never wrong, 0 for one who guesses, and above 0 for one who turns the order around; `prior` virtual pairs put right, and as many put
-wrong, keep it finite. The likelihood is concave in θ: whatever else is known of annotators (`side.py`) leaves one maximum.
+θ_k is where the distance expected of all of an annotator's lists, of whatever lengths and ties, is what was found. It
+is −∞ for one who is never wrong, 0 for one who guesses, and above 0 for one who turns the order around; `prior` virtual
+pairs put right, and as many put wrong, keep it finite. The likelihood is concave in θ: whatever else is known of
+annotators (`side.py`) leaves one maximum.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Kind = tuple[int, int, bytes]  # of lists: whose, how many places count, and the
 class Expertise:
     """The likelihood of each annotator's θ, by all lists or those told."""
 
-    def __init__(self, lists: CrowdLists, n_annotators: int, prior: float, only: NDArray[np.bool_] | None = None) -> None:
+    def __init__(
+        self, lists: CrowdLists, n_annotators: int, prior: float, only: NDArray[np.bool_] | None = None
+    ) -> None:
         self.n, self.prior = n_annotators, prior
         self.used = np.arange(len(lists)) if only is None else np.flatnonzero(only)
         self.annotator = lists.annotator[self.used]
@@ -34,7 +37,9 @@ class Expertise:
             groups = lists.group[lists.shape_starts[number] : lists.shape_starts[number + 1]]
             key = int(lists.annotator[number]), int(lists.list_places[number]), groups.tobytes()
             kinds[key] = kinds.get(key, 0) + 1
-        self.longest = max([2, *(min(key[1], int(_groups(key).sum())) for key in kinds)])  # of what an order tells apart
+        self.longest = max(
+            [2, *(min(key[1], int(_groups(key).sum())) for key in kinds)]
+        )  # of what an order tells apart
         # Lists told from a full order, with their ties: every arrangement of all items, over those within the groups.
         self.full = np.zeros((n_annotators, self.longest + 1))
         self.full[:, 2] = 2 * prior
@@ -62,8 +67,16 @@ class Expertise:
             value = self._excess(who, theta[who], far)
             # Along the secant; an end that stays twice counts half, so that both ends move (Illinois).
             more, less = who[value > 0], who[value <= 0]
-            high[more], above[more], below[more] = theta[more], value[value > 0], below[more] / np.where(last[more] > 0, 2, 1)
-            low[less], below[less], above[less] = theta[less], value[value <= 0], above[less] / np.where(last[less] < 0, 2, 1)
+            high[more], above[more], below[more] = (
+                theta[more],
+                value[value > 0],
+                below[more] / np.where(last[more] > 0, 2, 1),
+            )
+            low[less], below[less], above[less] = (
+                theta[less],
+                value[value <= 0],
+                above[less] / np.where(last[less] < 0, 2, 1),
+            )
             last[who] = value
             who = who[np.abs(value) >= PRECISION * (far[who] + self.prior)]
         return theta

@@ -1,10 +1,11 @@
 """LTRMA-D: the two-stage way. First the true orders and the annotators' expertise from the lists alone, then ListMLE.
 
-The true order of a task and θ of every annotator are estimated as in ltrma-mle, but with all orders equally likely before anybody judged:
-the features say nothing. The ranker is then learned from the mean place of each item. What the first stage gets wrong the second learns.
+The true order of a task and θ of every annotator are estimated as in ltrma-mle, but with all orders equally likely
+before anybody judged: the features say nothing. The ranker is then learned from the mean place of each item. What the
+first stage gets wrong the second learns.
 
-Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 3. Klementiev, Roth, Small: Unsupervised rank aggregation with
-distance-based models, ICML 2008.
+Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 3. Klementiev, Roth, Small: Unsupervised
+rank aggregation with distance-based models, ICML 2008.
 
 >>> import crowdrank as cr
 >>> features = cr.features({"item": list("wxyz"), "age": [4, 3, 1, 2]})
@@ -46,4 +47,6 @@ class LTRMAD(LTRMAMLE):
         found = estimate(self, features, judgments, side or Side(), weights=False)
         inputs, weights = fitted(features, found.label, self)
         notes = (*judgments.notes, *inputs.notes)
-        return Ranker(self, features.columns, inputs.model(weights.x), found.columns, found.fit, notes, features.vocabulary.frame)
+        return Ranker(
+            self, features.columns, inputs.model(weights.x), found.columns, found.fit, notes, features.vocabulary.frame
+        )

@@ -1,21 +1,23 @@
 """LTRMA-MLE: a ranker, the true orders and the expertise of the annotators, learned together from the lists of a crowd.
 
-The true order of a task is drawn by the scores of its items (Plackett-Luce), which are linear in the features; each annotator's list
-scatters around it (Mallows), the less the lower their θ:
+The true order of a task is drawn by the scores of its items (Plackett-Luce), which are linear in the features; each
+annotator's list scatters around it (Mallows), the less the lower their θ:
 
     P(list | order) ∝ exp(θ · the number of pairs put the other way around)
 
-θ is far below 0 for an expert, 0 for one who guesses, above 0 for one who turns the order around. What the features say about a task
-helps to see who is right about it, and who is right decides what is learned from it. Lists may be of any length, have ties, or leave
-items out; grades are lists with ties. With `top`, only the first places of each task are looked for, and lists are cut there, which makes
-long lists as cheap as short ones. `annotators` has `theta` beside quality, the share of an annotator's pairs that are in the true order.
+θ is far below 0 for an expert, 0 for one who guesses, above 0 for one who turns the order around. What the features say
+about a task helps to see who is right about it, and who is right decides what is learned from it. Lists may be of any
+length, have ties, or leave items out; grades are lists with ties. With `top`, only the first places of each task are
+looked for, and lists are cut there, which makes long lists as cheap as short ones. `annotators` has `theta` beside
+quality, the share of an annotator's pairs that are in the true order.
 
-What is known of annotators or tasks beforehand can be told as side information (`side.py`): θ or ranges of it, who is better than whom,
-the truth about some tasks. ltrma-s1, ltrma-s2 and ltrma-s3 are the same learner, and insist on some of it.
+What is known of annotators or tasks beforehand can be told as side information (`side.py`): θ or ranges of it, who is
+better than whom, the truth about some tasks. ltrma-s1, ltrma-s2 and ltrma-s3 are the same learner, and insist on some
+of it.
 
-Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016. Different here: moves over neighbours, at a
-cost that does not grow with the annotators, instead of random transpositions; all samples instead of the likeliest in the M-step; momentum
-from step to step; and top-k distances as sums over pairs.
+Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016. Different here: moves over neighbours, at a cost
+that does not grow with the annotators, instead of random transpositions; all samples instead of the likeliest in the
+M-step; momentum from step to step; and top-k distances as sums over pairs.
 
 >>> import crowdrank as cr
 >>> features = cr.features({"item": list("wxyz"), "age": [4, 3, 1, 2]})

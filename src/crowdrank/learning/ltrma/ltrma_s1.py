@@ -1,8 +1,8 @@
 """LTRMA-S1: ltrma-mle where θ of some annotators, or the truth about some tasks, is known.
 
-An annotator whose θ is known counts for as much from the beginning, and is not re-estimated (with a confidence below ∞, is drawn towards
-it). The truth about some tasks is a list by somebody who is never wrong: it fixes the order of their items, and so shows how good everybody
-is who judged them. All other side information may be given, too.
+An annotator whose θ is known counts for as much from the beginning, and is not re-estimated (with a confidence below ∞,
+is drawn towards it). The truth about some tasks is a list by somebody who is never wrong: it fixes the order of their
+items, and so shows how good everybody is who judged them. All other side information may be given, too.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 4.
 

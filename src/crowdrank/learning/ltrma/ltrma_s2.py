@@ -1,7 +1,7 @@
 """LTRMA-S2: ltrma-mle where θ of some annotators is known to lie in a range.
 
-θ stays within the range, or, with a confidence below ∞, is drawn into it. A range that goes up to 20 has no upper end. All other side
-information may be given, too.
+θ stays within the range, or, with a confidence below ∞, is drawn into it. A range that goes up to 20 has no upper end.
+All other side information may be given, too.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 4.
 
@@ -42,5 +42,9 @@ class LTRMAS2(LTRMAMLE):
     def learn(self, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
         """A ranker from the lists of a crowd, given ranges of θ of some annotators."""
         side = side or Side()
-        needs(self.description.name, bool(any(each.low < each.high for each in side.ranges)), "ranges of θ of some annotators")
+        needs(
+            self.description.name,
+            bool(any(each.low < each.high for each in side.ranges)),
+            "ranges of θ of some annotators",
+        )
         return joint_ranker(self, features, data, side)

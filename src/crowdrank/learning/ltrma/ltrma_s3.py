@@ -1,8 +1,8 @@
 """LTRMA-S3: ltrma-mle where some annotators are known to be better than others.
 
-The better one's θ stays at or below the others', or, with a confidence below ∞, is drawn there. Annotators whom the judgments alone
-would put the other way around are given the same θ: the one that all their lists together are most likely under. All other side information
-may be given, too.
+The better one's θ stays at or below the others', or, with a confidence below ∞, is drawn there. Annotators whom the
+judgments alone would put the other way around are given the same θ: the one that all their lists together are most
+likely under. All other side information may be given, too.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 4.
 

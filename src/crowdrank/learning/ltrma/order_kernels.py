@@ -1,13 +1,15 @@
 """Sampling true orders: a Metropolis chain for each task, whose steps cost the same whatever the number of annotators.
 
-The posterior of a task's order y, given features and lists, is proportional to PL(y | scores) Π_l exp(θ_l d(y, y_l)). The distance is a
-sum over pairs, so one table `cost[a, b] = Σ_l θ_l · (l puts b before a)` replaces all lists: to swap the neighbours a, b multiplies the
-chance by exp(cost[b, a] − cost[a, b]) and by the change of one denominator of the Plackett-Luce model. An item moves over one neighbour,
-or over several at once, of which short ways are as likely as long ones on a logarithmic scale: where lists say little, neighbours
-alone would take n² sweeps to forget where they began. How far a move may go is halved or doubled as long ones fail or succeed. Where
-only some places count, the item at the last of them is also exchanged with one that has none, in a time in proportion to the places.
+The posterior of a task's order y, given features and lists, is proportional to PL(y | scores) Π_l exp(θ_l d(y, y_l)).
+The distance is a sum over pairs, so one table `cost[a, b] = Σ_l θ_l · (l puts b before a)` replaces all lists: to swap
+the neighbours a, b multiplies the chance by exp(cost[b, a] − cost[a, b]) and by the change of one denominator of the
+Plackett-Luce model. An item moves over one neighbour, or over several at once, of which short ways are as likely as
+long ones on a logarithmic scale: where lists say little, neighbours alone would take n² sweeps to forget where they
+began. How far a move may go is halved or doubled as long ones fail or succeed. Where only some places count, the item
+at the last of them is also exchanged with one that has none, in a time in proportion to the places.
 
-How long one item stood before another is summed when that changes, so that every step of the chain counts, at the cost of those that moved.
+How long one item stood before another is summed when that changes, so that every step of the chain counts, at the cost
+of those that moved.
 """
 
 from __future__ import annotations
@@ -18,7 +20,11 @@ import numba as nb
 import numpy as np
 
 STEEPEST = 300.0  # logarithm of odds beyond which nothing is told apart
-GOLDEN, FIRST_MIX, SECOND_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+GOLDEN, FIRST_MIX, SECOND_MIX = (
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+)
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 HALF, DOWN = np.uint64(32), np.uint64(1 << 16)
 UNIT = 2.0**-32
@@ -27,11 +33,15 @@ TOO_FEW, MANY = 0.05, 0.2  # of the longest moves succeed: they are too long, ma
 
 
 @nb.njit(cache=True, nogil=True)
-def sample_orders(lists, theta, worth, rest, order, state, reach, sweeps, first, last, sample_starts, samples, distance):
-    """Run the chains of the tasks `first` to `last` on from `order`, and write the mean distance of every list to `distance`.
+def sample_orders(
+    lists, theta, worth, rest, order, state, reach, sweeps, first, last, sample_starts, samples, distance
+):
+    """Run the chains of the tasks `first` to `last` on from `order`, and write the mean distance of every list to
+    `distance`.
 
-    After every so many `sweeps` (of as many steps as places) the order is kept: each row of `samples` takes one of every task. `rest` is
-    the worth of a task's items that are no candidates. Without rows in `samples` nothing moves, and the distances are those of `order`.
+    After every so many `sweeps` (of as many steps as places) the order is kept: each row of `samples` takes one of
+    every task. `rest` is the worth of a task's items that are no candidates. Without rows in `samples` nothing moves,
+    and the distances are those of `order`.
     """
     places, candidate_starts, list_starts, row_starts, row, level = lists
     for task in range(first, last):
@@ -43,7 +53,9 @@ def sample_orders(lists, theta, worth, rest, order, state, reach, sweeps, first,
             _add_costs(row_starts[number], row_starts[number + 1], row, level, theta[number], cost)
         before, inside = np.zeros((n, n)), np.zeros(n)
         own_state = state[task : task + 1], reach[task : task + 1]
-        total = _run(cost, own, rest[task], current, k, sweeps * k, own_state, before, inside, sample_starts[task], samples)
+        total = _run(
+            cost, own, rest[task], current, k, sweeps * k, own_state, before, inside, sample_starts[task], samples
+        )
         for number in range(list_starts[task], list_starts[task + 1]):
             distance[number] = _distance(row_starts[number], row_starts[number + 1], row, level, before, inside) / total
 

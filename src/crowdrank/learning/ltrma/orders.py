@@ -9,6 +9,7 @@ import numpy as np
 
 from crowdrank.learning.ltrma.crowd_lists import CrowdLists, Whole
 from crowdrank.learning.ltrma.order_kernels import sample_orders
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import side_by_side
 from crowdrank.study import Codes, Floats, Rankings, Vocabulary
@@ -18,13 +19,14 @@ HIGHEST = 300.0  # a score whose exponential is finite, and sums of it
 
 
 class Orders:
-    """A chain of orders for each task, which goes on from one E-step to the next. What comes out does not depend on the threads.
+    """A chain of orders for each task, which goes on from one E-step to the next. What comes out does not depend on the
+    threads.
 
     With `below`, the items of a task that are no candidates stand below all that are; without, they are left out.
     """
 
-    def __init__(self, lists: CrowdLists, words: Vocabulary, seed: int, *, below: bool) -> None:
-        self.lists, self.words, self.below = lists, words, below
+    def __init__(self, lists: CrowdLists, vocabulary: Vocabulary, seed: int, *, below: bool) -> None:
+        self.lists, self.vocabulary, self.below = lists, vocabulary, below
         self.state = np.random.default_rng(seed).integers(0, 2**63, len(lists.task)).astype(np.uint64)
         self.sample_starts: Whole = np.r_[0, np.cumsum(lists.places)]
         self.order: Whole = np.zeros(0, np.int64)
@@ -38,11 +40,12 @@ class Orders:
 
     def distances(self) -> Floats:
         """The distance of every list from the present order."""
-        return self.sample(np.zeros(self.words.n_entries), np.zeros(len(self.lists)), 0, 1)[1]
+        return self.sample(np.zeros(self.vocabulary.n_entries), np.zeros(len(self.lists)), 0, 1)[1]
 
     def sample(self, score: Floats, theta: Floats, samples: int, sweeps: int) -> tuple[Codes, Floats]:
-        """So many orders of each task (a row has the entries of one after the other), with so many sweeps between them; and the mean
-        distance of every list from all orders that the chain went through. `score` is by entry, `theta` by list.
+        """So many orders of each task (a row has the entries of one after the other), with so many sweeps between them;
+        and the mean distance of every list from all orders that the chain went through. `score` is by entry, `theta` by
+        list.
         """
         lists = self.lists
         worth = np.exp(np.clip(score, -HIGHEST, HIGHEST))
@@ -65,7 +68,7 @@ class Orders:
             return np.zeros(len(self.lists.task))
         other = worth.copy()
         other[self.lists.candidate] = 0.0
-        return np.asarray(sum_by(self.words.entry_task, other, len(self.words.tasks))[self.lists.task])
+        return np.asarray(sum_by(self.vocabulary.entry_task, other, len(self.vocabulary.tasks))[self.lists.task])
 
     def as_rankings(self, samples: Codes) -> Rankings:
         """The orders of some samples as lists, sample by sample."""
@@ -86,7 +89,7 @@ def _by_votes(lists: CrowdLists, weight: Floats) -> Whole:
     """The numbers of candidates, task by task, those with most votes first."""
     number = np.repeat(np.arange(len(lists)), np.diff(lists.row_starts))
     task_of_list = np.repeat(np.arange(len(lists.task)), np.diff(lists.list_starts))
-    same = np.r_[True, (np.diff(number) != 0) | (np.diff(lists.level) != 0)][: len(number)]
+    same = run_starts(number, lists.level)
     group = np.cumsum(same) - 1
     first = np.flatnonzero(same)
     after = np.r_[first[1:], len(number)]

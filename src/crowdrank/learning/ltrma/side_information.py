@@ -1,12 +1,15 @@
-"""What is known of annotators beforehand, in one place: their θ or a range of it, who is better than whom, the truth about some tasks.
+"""What is known of annotators beforehand, in one place: their θ or a range of it, who is better than whom, the truth
+about some tasks.
 
-Each piece has a confidence η. At ∞ (unless told) it is believed without reserve: a θ is fixed, a range is kept, an order is kept. Below, it
-counts as evidence beside the judgments, after the paper's equations 35 and 44,
+Each piece has a confidence η. At ∞ (unless told) it is believed without reserve: a θ is fixed, a range is kept, an
+order is kept. Below, it counts as evidence beside the judgments, after the paper's equations 35 and 44,
 
-    log σ(η (θ − low)) + log σ(η (high − θ))   for a range (of one point, for a θ),   log σ(η (θ_worse − θ_better))   for an order,
+    log σ(η (θ − low)) + log σ(η (high − θ))   for a range (of one point, for a θ),   log σ(η (θ_worse − θ_better))
+    for an order,
 
-all of them concave, as is the likelihood: any combination has one solution. The paper's equations 38 and 48 differentiate f where the
-objective has log f. The truth about some tasks is a list for each of them by an annotator whose θ is −η. A file of side information is TOML:
+all of them concave, as is the likelihood: any combination has one solution. The paper's equations 38 and 48
+differentiate f where the objective has log f. The truth about some tasks is a list for each of them by an annotator
+whose θ is −η. A file of side information is TOML:
 
     [theta]
     ann = -2.5
@@ -84,7 +87,9 @@ class Side:
         for each in self.ranges:
             _check_confidence(each.annotator, each.confidence)
             if not (is_number(each.low) and is_number(each.high) and each.low <= each.high):
-                raise SideError(f"the range of θ of {each.annotator!r} is {each.low} to {each.high}; it must go upwards")
+                raise SideError(
+                    f"the range of θ of {each.annotator!r} is {each.low} to {each.high}; it must go upwards"
+                )
 
     @property
     def known(self) -> tuple[Range, ...]:

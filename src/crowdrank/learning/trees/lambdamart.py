@@ -1,14 +1,16 @@
 """LambdaMART: boosted trees that put items with higher labels first, with an eye to the places where it counts (NDCG).
 
-LightGBM's lambdarank on one label per item (the two-stage way): the grades of gold or of a consensus found before, or those that the method
-`labels` finds for the judgments; with `labels="random"`, one of the grades each item was given. Scores of methods are cut into grades
-as frequent as those the crowd gave (`crowdrank.labels`), or into five steps where nobody gave grades.
+LightGBM's lambdarank on one label per item (the two-stage way): the grades of gold or of a consensus found before, or
+those that the method `labels` finds for the judgments; with `labels="random"`, one of the grades each item was given.
+Scores of methods are cut into grades as frequent as those the crowd gave (`crowdrank.labels`), or into five steps where
+nobody gave grades.
 
-With `soft`, labels are not taken for certain. For two items the target is the chance that one has the higher grade, from the chances of the
-grades that `dawid-skene` finds for each; what an order is worth, from their expected gains (EM-smoothed preferences).
+With `soft`, labels are not taken for certain. For two items the target is the chance that one has the higher grade,
+from the chances of the grades that `dawid-skene` finds for each; what an order is worth, from their expected gains
+(EM-smoothed preferences).
 
-Burges: From RankNet to LambdaRank to LambdaMART, Microsoft Research 2010. Ke et al.: LightGBM, NeurIPS 2017. Metrikov, Wu, Anderton, Pavlu, Aslam: A
-modification of LambdaMART to handle noisy crowdsourced assessments, ICTIR 2013.
+Burges: From RankNet to LambdaRank to LambdaMART, Microsoft Research 2010. Ke et al.: LightGBM, NeurIPS 2017. Metrikov,
+Wu, Anderton, Pavlu, Aslam: A modification of LambdaMART to handle noisy crowdsourced assessments, ICTIR 2013.
 
 >>> import crowdrank as cr
 >>> cr.LambdaMART(labels="mean").rounds
@@ -62,7 +64,12 @@ class LambdaMART:
     def __post_init__(self) -> None:
         check_trees(self)
         check(isinstance(self.soft, bool), "soft", self.soft, "true or false")
-        check(not self.soft or self.labels in (None, "dawid-skene"), "labels", self.labels, "dawid-skene where soft is true")
+        check(
+            not self.soft or self.labels in (None, "dawid-skene"),
+            "labels",
+            self.labels,
+            "dawid-skene where soft is true",
+        )
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from one label per item, or (`soft`) from the chances of its grades."""
@@ -75,7 +82,9 @@ class LambdaMART:
                 labels = labels_over(features, data, self.description, self.labels)
             trees = self._from_grades(features, labels.grade)
         fit = Fit(self.rounds)
-        return Ranker(self, features.columns, trees, labels.annotator_columns, fit, labels.notes, features.vocabulary.frame)
+        return Ranker(
+            self, features.columns, trees, labels.annotator_columns, fit, labels.notes, features.vocabulary.frame
+        )
 
     def _from_grades(self, features: Features, grade: Floats) -> Trees:
         known = np.flatnonzero(~np.isnan(grade))
@@ -88,14 +97,18 @@ class LambdaMART:
         if isinstance(data, Judgments):
             data = fit("dawid-skene", judgments_over(features, data, replace(self.description, takes=("grades",))))
         if not isinstance(data, Consensus) or data.grade_chances is None:
-            raise SettingError("soft learns from grades, or from a consensus that knows the chances of grades (dawid-skene's)")
+            raise SettingError(
+                "soft learns from grades, or from a consensus that knows the chances of grades (dawid-skene's)"
+            )
         at = entries_in(features.vocabulary, data.vocabulary)
         chance = np.where(at[:, None] >= 0, data.grade_chances[at], np.nan)
         labels = labels_over(features, data, self.description, None)
         known = np.flatnonzero(~np.isnan(chance[:, 0]))
         task, chance, wanted = features.vocabulary.entry_task[known], chance[known], target("ndcg")
         if chance.shape[1] < 2 or not (np.diff(task) == 0).any():
-            raise JudgmentError("there is nothing to learn: all grades are the same, or no task has two items with grades")
+            raise JudgmentError(
+                "there is nothing to learn: all grades are the same, or no task has two items with grades"
+            )
         grade = steps(chance.shape[1])
         gain = wanted.gain(grade, float(grade[-1]))
         mean = np.einsum("eg,g->e", chance, gain)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crowdrank.methods.supervised.boosted import lightgbm_module
 from crowdrank.methods.supervised.cells.target_measure import target
 from crowdrank.numerics.threads import n_threads
-from crowdrank.settings import check, is_number
+from crowdrank.settings import check, check_whole_number, is_number
 from crowdrank.study import Floats
 
 # The same for all rankers, so that they differ in what they learn from and for alone.
@@ -24,7 +24,9 @@ LEAST_IN_LEAF = 50  # items; fewer where there are less than twenty times as man
 WORTH_THREADS = 1 << 22  # numbers: with fewer, LightGBM's threads wait for each other longer than they save
 SMALLEST_BEND = 1e-9  # LightGBM divides by sums of them
 
-Objective = Callable[[Floats], tuple[Floats, Floats]]  # from scores to the slope and the bend of what is to be made large
+Objective = Callable[
+    [Floats], tuple[Floats, Floats]
+]  # from scores to the slope and the bend of what is to be made large
 
 
 class Grown(Protocol):
@@ -44,7 +46,7 @@ def check_trees(settings: Grown) -> None:
     """Refuse what trees cannot have."""
     for name, least in (("rounds", 1), ("leaves", 2), ("seed", 0)):
         value = getattr(settings, name)
-        check(isinstance(value, int) and value >= least, name, value, f"a whole number of at least {least}")
+        check_whole_number(name, value, least=least)
     check(is_number(settings.rate) and 0 < settings.rate <= 1, "rate", settings.rate, "a number above 0, up to 1")
 
 
@@ -90,8 +92,8 @@ def grow(value: Floats, objective: Objective, settings: Grown) -> Trees:
     lightgbm = lightgbm_module()
 
     def down(score: Floats, _: Any) -> tuple[Floats, Floats]:
-        slope, bend = objective(score)
-        return -slope, bend + SMALLEST_BEND
+        slope, curvature = objective(score)
+        return -slope, curvature + SMALLEST_BEND
 
     data = lightgbm.Dataset(value, np.zeros(len(value)))
     return Trees(lightgbm.train({**_parameters(value, settings), "objective": down}, data, settings.rounds))

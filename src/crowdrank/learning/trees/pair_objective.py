@@ -1,13 +1,15 @@
-"""The likelihood of pairs of grades, given scores of their entries: GDA-PW's, weighted by what the order of the pair is worth.
+"""The likelihood of pairs of grades, given scores of their entries: GDA-PW's, weighted by what the order of the pair is
+worth.
 
     Σ |ΔZ| log P(g | g', d, d', a, a')        P ∝ α_g N(s_d − s_d'; μ_g − μ'_g', √(w w') + rest)
 
-over pairs of judgments of a task on different entries. Two items with the same features are not of the same relevance: `rest` is the variance
-of a difference of relevance that the scores leave open. Without it sharp annotators, whose curves leave no room, would have scores
-explain what features cannot. Weights are divided by their mean over the task, so that every judgment counts as one, whatever the measure.
+over pairs of judgments of a task on different entries. Two items with the same features are not of the same relevance:
+`rest` is the variance of a difference of relevance that the scores leave open. Without it sharp annotators, whose
+curves leave no room, would have scores explain what features cannot. Weights are divided by their mean over the task,
+so that every judgment counts as one, whatever the measure.
 
-A judgment meets `partners` others each time, evenly spread over its task in a random order (`methods.pair_likelihood`), and others the
-next time: from round to round all of them.
+A judgment meets `partners` others each time, evenly spread over its task in a random order (`methods.pair_likelihood`),
+and others the next time: from round to round all of them.
 """
 
 from __future__ import annotations
@@ -34,15 +36,15 @@ class PairObjective:
         self.pairs = PairLikelihood(rows, task, curves, partners=partners, difficulty=False, seed=seed)
         self.task, self.curves, self.swaps, self.rest = task, curves, swaps, rest
         self.judgments = sum_by(task[rows.entry], np.ones(len(rows.entry)), int(task.max(initial=-1)) + 1)
-        self.spread = np.sqrt(curves.variance)[self.pairs.rater]
+        self.spread = np.sqrt(curves.variance)[self.pairs.profile]
         self.sum, self.round = RowSum(len(rows.entry), 3 * len(task), work=partners), 0
 
     def __call__(self, score: Floats) -> tuple[Floats, Floats]:
         """Slope and bend at these scores; other partners at every call."""
         turn, self.round = (self.round * TURN) % 1, self.round + 1
-        _, slope, bend, weight = self.evaluate(score, self.swaps.lists(score), turn)
+        _, slope, curvature, weight = self.evaluate(score, self.swaps.lists(score), turn)
         scale = each_counts_as(self.judgments, weight, self.task)
-        return slope * scale, bend * scale
+        return slope * scale, curvature * scale
 
     def evaluate(self, score: Floats, lists: Lists, turn: float) -> tuple[float, Floats, Floats, Floats]:
         """Value, slope and bend by entry with the weights that pairs have in these lists, and the sum of an entry's weights."""
@@ -50,13 +52,13 @@ class PairObjective:
         at = score[pairs.entry]
         total, values = self.sum(
             lambda r, total: weighted_pairs(
-                r.start, r.stop, pairs.first, pairs.size, pairs.met, turn, pairs.entry, pairs.rater, pairs.level, at, at - pairs.mean,
+                r.start, r.stop, pairs.first, pairs.size, pairs.met, turn, pairs.entry, pairs.profile, pairs.level, at, at - pairs.mean,
                 self.curves.mean, pairs.log_weight, self.curves.n_levels, self.spread, self.rest,
                 lists.how, lists.place, lists.gain, lists.variance, lists.above, lists.below, total.reshape(3, n),
             )
         )  # fmt: skip
-        slope, bend, weight = total.reshape(3, n)
-        return float(sum(values)), slope, bend, weight
+        slope, curvature, weight = total.reshape(3, n)
+        return float(sum(values)), slope, curvature, weight
 
 
 def each_counts_as(wanted: Floats, weight: Floats, task: Codes) -> Floats:
@@ -67,15 +69,15 @@ def each_counts_as(wanted: Floats, weight: Floats, task: Codes) -> Floats:
 
 @nb.njit(cache=True, nogil=True)
 def weighted_pairs(
-    begin, end, first, size, met, turn, entry, rater, level, at, residual, mean, log_weight, n_levels, spread, rest,
+    begin, end, first, size, met, turn, entry, profile, level, at, residual, mean, log_weight, n_levels, spread, rest,
     how, place, gain, variance, above, below, total,
 ):  # fmt: skip
     """The weighted log-likelihood of the pairs of judgments `begin` to `end`; adds slopes, bends and weights by entry."""
-    slope, bend, weight = total[0], total[1], total[2]
+    slope, curvature, weight = total[0], total[1], total[2]
     value = 0.0
     lean, chance = np.empty(mean.shape[1]), np.empty(mean.shape[1])
     for i in range(begin, end):
-        own, d, g, others = rater[i], entry[i], level[i], size[i] - 1
+        own, d, g, others = profile[i], entry[i], level[i], size[i] - 1
         centre, n, turned = mean[own], n_levels[own], int(turn * others)
         for partner in range(met[i]):
             j = i + 1 + (partner * others // met[i] + turned) % others
@@ -93,7 +95,7 @@ def weighted_pairs(
             stiff = worth * (squares - expected * expected) * precision * precision
             slope[d] += push
             slope[other] -= push
-            bend[d] += stiff
-            bend[other] += stiff
+            curvature[d] += stiff
+            curvature[other] += stiff
             weight[d] += worth
     return value

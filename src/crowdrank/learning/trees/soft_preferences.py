@@ -2,8 +2,8 @@
 
     Σ |ΔZ| (P̄ log σ(s_d − s_d') + (1 − P̄) log σ(s_d' − s_d))        P̄ = P(grade of d higher) + ½ P(the same)
 
-over pairs of a task of which at least one stands among the first 30, as in LightGBM's lambdarank. Weights are divided by their mean
-over the task, so that every item counts as one.
+over pairs of a task of which at least one stands among the first 30, as in LightGBM's lambdarank. Weights are divided
+by their mean over the task, so that every item counts as one.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class SoftPreferences:
 
     def __call__(self, score: Floats) -> tuple[Floats, Floats]:
         """Slope and bend at these scores."""
-        _, slope, bend, weight = self.evaluate(score, self.swaps.lists(score))
+        _, slope, curvature, weight = self.evaluate(score, self.swaps.lists(score))
         scale = each_counts_as(self.items, weight, self.task)
-        return slope * scale, bend * scale
+        return slope * scale, curvature * scale
 
     def evaluate(self, score: Floats, lists: Lists) -> tuple[float, Floats, Floats, Floats]:
         """Value, slope and bend by entry with the weights that pairs have in these lists, and the sum of an entry's weights."""
@@ -48,14 +48,14 @@ class SoftPreferences:
                 lists.how, lists.place, lists.gain, lists.variance, lists.above, lists.below, total.reshape(3, len(score)),
             )
         )  # fmt: skip
-        slope, bend, weight = total.reshape(3, len(score))
-        return float(sum(values)), slope, bend, weight
+        slope, curvature, weight = total.reshape(3, len(score))
+        return float(sum(values)), slope, curvature, weight
 
 
 @nb.njit(cache=True, nogil=True)
 def preferences(begin, end, order, ends, chance, beaten, score, how, place, gain, variance, above, below, total):
     """The weighted cross entropy of the pairs whose upper entry is at `begin` to `end` of the order; adds slopes, bends, weights."""
-    slope, bend, weight = total[0], total[1], total[2]
+    slope, curvature, weight = total[0], total[1], total[2]
     value = 0.0
     for row in range(begin, end):
         d = order[row]
@@ -76,7 +76,7 @@ def preferences(begin, end, order, ends, chance, beaten, score, how, place, gain
             stiff = worth * sure * (1 - sure)
             slope[d] += push
             slope[other] -= push
-            bend[d] += stiff
-            bend[other] += stiff
+            curvature[d] += stiff
+            curvature[other] += stiff
             weight[d] += worth
     return value

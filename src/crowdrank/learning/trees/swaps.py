@@ -1,13 +1,14 @@
 """What it changes in a measure if two items of a list trade places: the weight of a pair in learning for that measure.
 
-Gains are not known for sure: an item has an expected gain, and a variance. Swapping items i (above, at place a) and j (below, at b) changes
+Gains are not known for sure: an item has an expected gain, and a variance. Swapping items i (above, at place a) and j
+(below, at b) changes
 
-    ndcg, p    (G_j − G_i) (D_a − D_b)                                     D the discount
-    map        (G_j − G_i) (A_a − A_b − (G_j − G_i) / b)                   A_p = (1 + Σ_{q<p} G_q) / p − Σ_{q≤p} G_q / q
-    err        (G_j − G_i) (T_a / a − (E_{b−1} − E_a + T_b / b) / (1 − G_i))   T_p = Π_{q<p} (1 − G_q), E_p = Σ_{q≤p} T_q G_q / q
+    ndcg, p    (G_j − G_i) (D_a − D_b)                                     D the discount map        (G_j − G_i) (A_a −
+    A_b − (G_j − G_i) / b)                   A_p = (1 + Σ_{q<p} G_q) / p − Σ_{q≤p} G_q / q err        (G_j − G_i) (T_a /
+    a − (E_{b−1} − E_a + T_b / b) / (1 − G_i))   T_p = Π_{q<p} (1 − G_q), E_p = Σ_{q≤p} T_q G_q / q
 
-All of them need a few numbers per place, and no more work per pair. The first factor is
-replaced by the root of its expected square: two items of the same expected gain are worth telling apart if the gains are uncertain.
+All of them need a few numbers per place, and no more work per pair. The first factor is replaced by the root of its
+expected square: two items of the same expected gain are worth telling apart if the gains are uncertain.
 """
 
 from __future__ import annotations

@@ -2,20 +2,23 @@
 
     P(g | entry, a) = Σ_t P(t) Π C_a[g | t]
 
-Classes and tables are found by EM, in one fit over all tasks: the chances of each entry's classes given the tables, then the tables
-given the chances, starting from the shares of the grades each entry got. Any habit that depends on the class alone is seen through:
-generous, severe, random, reversed.
+Classes and tables are found by EM, in one fit over all tasks: the chances of each entry's classes given the tables,
+then the tables given the chances, starting from the shares of the grades each entry got. Any habit that depends on the
+class alone is seen through: generous, severe, random, reversed.
 
-Most annotators give few grades. Beside their own, each counts `prior` virtual judgments per class that are spread over the grades as
-everybody's are: who gave one grade is taken to be like the crowd. With `prior=0` this is the method of the paper.
+Most annotators give few grades. Beside their own, each counts `prior` virtual judgments per class that are spread over
+the grades as everybody's are: who gave one grade is taken to be like the crowd. With `prior=0` this is the method of
+the paper.
 
-There are as many classes as grades, or `classes`; fewer have fewer tables to learn. Nothing in the method knows that grades have an
-order, and classes may drift from the grade they started as. So a class stands for the mean grade that the crowd gives it, and the score
-of an entry is its expectation. With `ordinal`, entries of a higher class get no lower grades: every annotator's chance to give a grade or
-a lower one must not grow with the class (pooled where it does). The grades of reversed annotators then count as random.
+There are as many classes as grades, or `classes`; fewer have fewer tables to learn. Nothing in the method knows that
+grades have an order, and classes may drift from the grade they started as. So a class stands for the mean grade that
+the crowd gives it, and the score of an entry is its expectation. With `ordinal`, entries of a higher class get no lower
+grades: every annotator's chance to give a grade or a lower one must not grow with the class (pooled where it does). The
+grades of reversed annotators then count as random.
 
-All annotators are taken to use one scale; more than 32 different grades are first taken together into 32 steps. Quality is the chance that of two entries of different class, graded differently, the one of
-the higher class got the higher grade.
+All annotators are taken to use one scale; more than 32 different grades are first taken together into 32 steps. Quality
+is the chance that of two entries of different class, graded differently, the one of the higher class got the higher
+grade.
 
 Dawid and Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics 1979.
 
@@ -65,7 +68,9 @@ class DawidSkene:
     ordinal: bool = False  # higher classes get no lower grades
     prior: float = 5.0  # virtual judgments of each annotator on each class, graded as the crowd does
     max_iter: int = 500
-    tol: float = 1e-3  # a step that moves the chances of the entries' classes no further than this, on average, ends the fit
+    tol: float = (
+        1e-3  # a step that moves the chances of the entries' classes no further than this, on average, ends the fit
+    )
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
@@ -90,8 +95,8 @@ class DawidSkene:
 
 
 def _start(table: GradeTable, classes: int) -> Floats:
-    """The chances of each entry's classes as its grades are spread over them: grade by grade, or where there are more or
-    fewer classes than grades, each grade between the two classes nearest to its place among all grades.
+    """The chances of each entry's classes as its grades are spread over them: grade by grade, or where there are more
+    or fewer classes than grades, each grade between the two classes nearest to its place among all grades.
     """
     count = np.bincount(table.level, minlength=len(table.levels))
     place = np.arange(len(table.levels), dtype=np.float64)
@@ -127,8 +132,8 @@ def _em(rows: Rows, chance: Floats, settings: DawidSkene) -> tuple[Floats, Fit]:
 class Rows:
     """The grades twice: by entry, and by cell, which is a grade that an annotator gave to anything.
 
-    Each half of a step reads the one and writes for the other, so nothing is added up across threads, and memory grows with the
-    cells there are.
+    Each half of a step reads the one and writes for the other, so nothing is added up across threads, and memory grows
+    with the cells there are.
     """
 
     cell: Codes  # of each row, by entry
@@ -146,7 +151,9 @@ class Rows:
 
         def count(rows: slice, total: Floats) -> None:
             first, last = np.searchsorted(self.cell_starts[:-1], (rows.start, rows.stop))
-            _count(first, last, self.cell_starts, self.entry, self.cell_level, chance, counts, total.reshape(-1, n_classes))
+            _count(
+                first, last, self.cell_starts, self.entry, self.cell_level, chance, counts, total.reshape(-1, n_classes)
+            )
 
         total, _ = RowSum(len(self.entry), self.n_levels * n_classes)(count)
         crowd = total.reshape(-1, n_classes) + SMALLEST

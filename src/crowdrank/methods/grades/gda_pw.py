@@ -1,23 +1,26 @@
-"""GDA-PW: GDA's curves, relevance from pairs of grades: each grade is explained by how far its item lies from another graded one.
+"""GDA-PW: GDA's curves, relevance from pairs of grades: each grade is explained by how far its item lies from another
+graded one.
 
     P(g | g', d, d', a, a') ∝ α_g N(r_d − r_d'; μ_g − μ'_g', √(w w' ε_d ε_d'))        r ~ N(0, 1)
 
-The grade g of annotator a on item d is compared with every other judgment of the task (g' of a' on d'), so that only differences of relevance
-within a task count; the sum is divided by the number of partners of a judgment. The curves μ, w, α of the annotators are those of
-`gda`, found with relevance integrated out: maximising over curves and relevance together, as the paper does, fits them to noise (trec_rf10:
-MAP .786 to .794 in prototypes, instead of .797). Given the curves the problem is convex, and five or six Newton steps find the relevances. With `difficulty`, ε of every
-entry is estimated along with them.
+The grade g of annotator a on item d is compared with every other judgment of the task (g' of a' on d'), so that only
+differences of relevance within a task count; the sum is divided by the number of partners of a judgment. The curves μ,
+w, α of the annotators are those of `gda`, found with relevance integrated out: maximising over curves and relevance
+together, as the paper does, fits them to noise (trec_rf10: MAP .786 to .794 in prototypes, instead of .797). Given the
+curves the problem is convex, and five or six Newton steps find the relevances. With `difficulty`, ε of every entry is
+estimated along with them.
 
-Pairs are streamed, never stored. A judgment meets all others of its task, or, where there are more than `partners`, as many of them spread
-evenly over a random order. 64 partners rank as well as 200, within the noise of the sample (trec_rf10 and llmjudge24, ± .002); all pairs of
-a task with K judgments cost K/64 times as much.
+Pairs are streamed, never stored. A judgment meets all others of its task, or, where there are more than `partners`, as
+many of them spread evenly over a random order. 64 partners rank as well as 200, within the noise of the sample
+(trec_rf10 and llmjudge24, ± .002); all pairs of a task with K judgments cost K/64 times as much.
 
-What pairs tell is squeezed, the partner's deviation from their own grade being taken at face value: one factor for the study and the mean of
-each task bring it back to the scale of relevance. The interval is that of relevance around this score: the variance of `gda`'s
-posterior plus the squared distance from its mean. Laplace's intervals count every judgment twice, as itself and as a partner, and cover 71 to
-91 % instead of 95.
+What pairs tell is squeezed, the partner's deviation from their own grade being taken at face value: one factor for the
+study and the mean of each task bring it back to the scale of relevance. The interval is that of relevance around this
+score: the variance of `gda`'s posterior plus the squared distance from its mean. Laplace's intervals count every
+judgment twice, as itself and as a partner, and cover 71 to 91 % instead of 95.
 
-Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM 2015.
+Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM
+2015.
 
 >>> import crowdrank as cr
 >>> grades = {"annotator": ["ann", "ann", "bob", "bob"], "item": ["x", "y", "x", "y"], "grade": [0, 1, 20, 90]}
@@ -40,7 +43,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_fit, choice
+from crowdrank.settings import check_fit, check_whole_number, choice
 from crowdrank.study import Codes, Floats, Judgments
 
 NINETY_FIVE = 1.959964  # standard errors
@@ -71,23 +74,28 @@ class GDAPW:
         check_fit(self.prior, self.max_iter, self.tol)
         choice("quality_per", self.quality_per, ("study", "task"))
         choice("means", self.means, ("free", "ordered"))
-        check(isinstance(self.partners, int) and self.partners >= 1, "partners", self.partners, "a whole number of at least 1")
-        check(isinstance(self.seed, int) and self.seed >= 0, "seed", self.seed, "a whole number of at least 0")
+        check_whole_number("partners", self.partners)
+        check_whole_number("seed", self.seed, least=0)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their relevance."""
         notes = check_kinds(self.description, judgments)
-        study, words = prepare(judgments, self.quality_per), judgments.vocabulary
+        study, vocabulary = prepare(judgments, self.quality_per), judgments.vocabulary
         search = CurveFit(study.rows, study.scales, self.prior, ordered=self.means == "ordered", difficulty=False)
         curves = search.run(self.max_iter, self.tol)
         model = PairLikelihood(
-            study.rows, words.entry_task, curves.gaussians, partners=self.partners, difficulty=self.difficulty, seed=self.seed
+            study.rows,
+            vocabulary.entry_task,
+            curves.gaussians,
+            partners=self.partners,
+            difficulty=self.difficulty,
+            seed=self.seed,
         )
         posterior = of_posterior(curves.posterior, curves.nodes)
         start = np.zeros(model.layout.size)
         start[: model.n] = posterior.score
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol, what="relevance")
-        score = _on_scale(found.x[: model.n], posterior.score, words.entry_task)
+        score = _on_scale(found.x[: model.n], posterior.score, vocabulary.entry_task)
         error = np.hypot(posterior.error, score - posterior.score)
         difficulty = np.exp(found.x[model.n :]) if self.difficulty else None
         relevance = Relevance(score, error, score - NINETY_FIVE * error, score + NINETY_FIVE * error, difficulty)

@@ -1,8 +1,9 @@
 """Majority vote: an item's score is the grade it was given most often.
 
-Of several grades given equally often, the mean counts. Few grades leave many items with the same winner, so items of the same winning
-grade are ordered by their mean grade: their scores differ from the grade by less than a thousandth of the step to the next one. With
-`by_mean=False` they share their rank. More than 32 different grades are first taken together into 32 steps.
+Of several grades given equally often, the mean counts. Few grades leave many items with the same winner, so items of
+the same winning grade are ordered by their mean grade: their scores differ from the grade by less than a thousandth of
+the step to the next one. With `by_mean=False` they share their rank. More than 32 different grades are first taken
+together into 32 steps.
 
 It knows nothing of annotators; their quality is how often they order two items as the result does.
 

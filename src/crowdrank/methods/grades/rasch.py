@@ -2,19 +2,20 @@
 
     P(g | entry, a) ∝ exp(Σ_{k ≤ g} (r − τ_ak) / ε)
 
-At r = τ_ak annotator a gives the grades k − 1 and k equally often. A severe annotator has high thresholds. ε is the item's difficulty:
-grades of difficult items scatter more. This is the baseline of Metrikov, Pavlu and Aslam (CIKM 2015, section 3.4); all annotators are
-taken to be equally reliable, and random ones cannot be told from others.
+At r = τ_ak annotator a gives the grades k − 1 and k equally often. A severe annotator has high thresholds. ε is the
+item's difficulty: grades of difficult items scatter more. This is the baseline of Metrikov, Pavlu and Aslam (CIKM 2015,
+section 3.4); all annotators are taken to be equally reliable, and random ones cannot be told from others.
 
-All tasks are one fit, by maximum a posteriori: relevance is normal around 0 with variance 1 / `prior`, log ε around 0 with the standard
-deviation `difficulty_spread`, and each threshold of an annotator around the crowd's with `threshold_spread`, so that who gave few grades
-is taken to be like the crowd. Intervals are Laplace's, in large studies as if the thresholds were known; with difficulties they are
-somewhat too short (simulated: 91 to 93 % where 95 % are meant, 94 % without difficulties). All annotators are taken to use one scale; more than 32 different grades are
-first taken together into 32 steps. Quality is how often an annotator orders two items as the result does; `severity`, how far their
-thresholds lie above the crowd's on average.
+All tasks are one fit, by maximum a posteriori: relevance is normal around 0 with variance 1 / `prior`, log ε around 0
+with the standard deviation `difficulty_spread`, and each threshold of an annotator around the crowd's with
+`threshold_spread`, so that who gave few grades is taken to be like the crowd. Intervals are Laplace's, in large studies
+as if the thresholds were known; with difficulties they are somewhat too short (simulated: 91 to 93 % where 95 % are
+meant, 94 % without difficulties). All annotators are taken to use one scale; more than 32 different grades are first
+taken together into 32 steps. Quality is how often an annotator orders two items as the result does; `severity`, how far
+their thresholds lie above the crowd's on average.
 
-Andrich: A rating formulation for ordered response categories, Psychometrika 1978. Masters: A Rasch model for partial credit scoring,
-Psychometrika 1982.
+Andrich: A rating formulation for ordered response categories, Psychometrika 1978. Masters: A Rasch model for partial
+credit scoring, Psychometrika 1982.
 
 >>> import crowdrank as cr
 >>> study = cr.simulate.grades(items=50, annotators=10, labels=5, bias=1.0, seed=1)
@@ -82,10 +83,12 @@ class Rasch:
         notes = check_kinds(self.description, judgments)
         table = grade_table(judgments)
         model = RaschModel(table, self)
-        held = slice(0) if self.difficulty else model.layout.slices["log_difficulty"]
+        fixed = slice(0) if self.difficulty else model.layout.slices["log_difficulty"]
         easy = model.layout.slices["log_difficulty"]  # first as if all items were equally difficult
-        rough = minimise(model, model.start(), max_iter=self.max_iter, tol=0.01, held=easy, what="start").x
-        found = minimise(model, rough, max_iter=self.max_iter, tol=self.tol, held=held, what="relevance and thresholds")
+        rough = minimise(model, model.start(), max_iter=self.max_iter, tol=0.01, fixed=easy, what="start").x
+        found = minimise(
+            model, rough, max_iter=self.max_iter, tol=self.tol, fixed=fixed, what="relevance and thresholds"
+        )
         theta = model.layout.unpack(found.x)
         judged = np.diff(table.entry_starts) > 0
         score = np.where(judged, theta.relevance, np.nan)
@@ -95,29 +98,29 @@ class Rasch:
         consensus = make_consensus(self.description, judgments, score, fit=found.fit, annotators=columns, notes=told)
         if self.difficulty:
             consensus = replace(consensus, difficulty=np.where(judged, np.exp(theta.log_difficulty), np.nan))
-        return _with_intervals(consensus, model, found.x, held) if self.intervals else consensus
+        return _with_intervals(consensus, model, found.x, fixed) if self.intervals else consensus
 
 
-def _with_intervals(consensus: Consensus, model: RaschModel, x: Floats, held: slice) -> Consensus:
+def _with_intervals(consensus: Consensus, model: RaschModel, x: Floats, fixed: slice) -> Consensus:
     model.evaluate(x)
-    error = np.sqrt(_variance(model, held))
+    error = np.sqrt(_variance(model, fixed))
     return replace(consensus, low=consensus.score - NINETY_FIVE * error, high=consensus.score + NINETY_FIVE * error)
 
 
-def _variance(model: RaschModel, held: slice) -> Floats:
+def _variance(model: RaschModel, fixed: slice) -> Floats:
     """Of each relevance, from the curvature: all of it in small studies, else as if the thresholds were known."""
     size, n = model.layout.size, model.n_entries
     if size <= LARGEST_DENSE and size * len(model.table) <= LARGEST_PRODUCTS:
-        hessian = np.array([model.curvature(unit) for unit in np.eye(size)]).reshape(size, size)
-        hessian[held], hessian[:, held] = 0.0, 0.0
-        hessian[held, held] = np.eye(size)[held, held]
+        hessian = np.array([model.hessian_product(unit) for unit in np.eye(size)]).reshape(size, size)
+        hessian[fixed], hessian[:, fixed] = 0.0, 0.0
+        hessian[fixed, fixed] = np.eye(size)[fixed, fixed]
         return dense_spread(hessian, np.zeros(0, np.int32)).variance[:n]
     # What is left then are blocks of two, an entry's relevance and its difficulty.
     difficulty = model.layout.slices["log_difficulty"]
     unit = np.zeros(size)
     unit[difficulty] = 1.0
-    unit[held] = 0.0
-    both, own = model.curvature(unit)[:n], model.diagonal()
+    unit[fixed] = 0.0
+    both, own = model.hessian_product(unit)[:n], model.diagonal()
     return 1 / np.maximum(own[:n] - both**2 / own[difficulty], model.settings.prior)
 
 
@@ -143,7 +146,9 @@ class RaschModel:
         """Everything average, and thresholds at which average items get the grades that were given."""
         count = np.bincount(self.table.level, minlength=self.n_levels) + 1.0
         crowd = np.log(count[:-1] / count[1:])
-        return self.layout.pack(relevance=0, log_difficulty=0, thresholds=np.tile(crowd, self.n_annotators), crowd=crowd)
+        return self.layout.pack(
+            relevance=0, log_difficulty=0, thresholds=np.tile(crowd, self.n_annotators), crowd=crowd
+        )
 
     def own(self, thresholds: Floats) -> Floats:
         """A row for each annotator."""
@@ -186,7 +191,7 @@ class RaschModel:
             crowd=part.crowd / CROWD_SPREAD**2 - away.sum(axis=0),
         )
 
-    def curvature(self, v: Floats) -> Floats:
+    def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
         part = self.layout.unpack(v)
         sums = self._sums(part.thresholds)
@@ -200,10 +205,10 @@ class RaschModel:
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""
 
-        def bends(r: slice, total: Floats) -> None:
-            _bends(*self._rows(r), *self.here, self.chance[r], *self._split(total))
+        def curvatures(r: slice, total: Floats) -> None:
+            _curvatures(*self._rows(r), *self.here, self.chance[r], *self._split(total))
 
-        relevance, difficulty, thresholds = self._split(self.sum(bends)[0])
+        relevance, difficulty, thresholds = self._split(self.sum(curvatures)[0])
         given = self.settings
         return self.layout.pack(
             relevance=relevance + given.prior,
@@ -279,7 +284,7 @@ def _products(
 
 
 @nb.njit(cache=True, nogil=True)
-def _bends(entry, annotator, level, relevance, sharp, sums, chance, by_relevance, by_difficulty, by_threshold):
+def _curvatures(entry, annotator, level, relevance, sharp, sums, chance, by_relevance, by_difficulty, by_threshold):
     """The diagonal of that Hessian, by relevance, log-difficulty and thresholds (from the second column)."""
     n_levels = sums.shape[1]
     for row in range(len(entry)):

@@ -2,11 +2,11 @@
 
     P(i beats j) = σ(s_i − s_j), if there is no tie    P(tie) = τ / (τ + 2 cosh((s_i − s_j) / 2))
 
-Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Every item also wins and loses `prior`
-times against a virtual item of score 0 (Chen et al., WSDM 2013, section 3.2). That keeps scores finite where an item won or lost
-everything, and shrinks those of items with few votes. All tasks are fitted as one optimisation. The annotators are taken to
-be equally good; their quality is how often they agree with the ranking found. Intervals are Laplace's: of a score, relative to the mean
-of its task.
+Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Every item also wins
+and loses `prior` times against a virtual item of score 0 (Chen et al., WSDM 2013, section 3.2). That keeps scores
+finite where an item won or lost everything, and shrinks those of items with few votes. All tasks are fitted as one
+optimisation. The annotators are taken to be equally good; their quality is how often they agree with the ranking found.
+Intervals are Laplace's: of a score, relative to the mean of its task.
 
 Bradley and Terry: Rank analysis of incomplete block designs, Biometrika 1952. Davidson: On extending
 the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit
 from crowdrank.study import KINDS, Judgments
@@ -44,7 +44,9 @@ class BradleyTerry:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+    prior: float | None = (
+        None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+    )
     intervals: bool = True  # say how sure; costs more than the fit itself on large studies
     max_iter: int = 200
     tol: float = 1e-8  # a step that moves no score further than this ends the fit
@@ -54,4 +56,4 @@ class BradleyTerry:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their strength."""
-        return fit_pairs(self, judgments, Shape())
+        return fit_pairs(self, judgments, ModelVariant())

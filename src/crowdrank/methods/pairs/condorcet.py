@@ -1,15 +1,15 @@
 """Condorcet fusion: one item goes before another if most annotators put it there.
 
-Two items that were compared hold a contest, won by the one with more wins (a tie is half a win for each side; as many wins on
-both sides, or no comparison, is no majority). The items are sorted by their contests, so that nobody stands directly behind
-an item it beats: a Hamiltonian path of the Condorcet graph. Where the contests agree on an order, that is the order; in any
-case, a set of items that beats all others comes first.
+Two items that were compared hold a contest, won by the one with more wins (a tie is half a win for each side; as many
+wins on both sides, or no comparison, is no majority). The items are sorted by their contests, so that nobody stands
+directly behind an item it beats: a Hamiltonian path of the Condorcet graph. Where the contests agree on an order, that
+is the order; in any case, a set of items that beats all others comes first.
 
-Quicksort, as in the paper, finds one of many such paths, by chance. Here the items are lined up by contests won less contests
-lost (Copeland), equal ones by their contests among themselves, then by their votes, and then each moves up past those it beats
-(insertion sort, from the best to the worst). Items that all of this leaves equal are tied. Neither the order of the judgments nor
-the names matter. The score is the number of items placed below. All annotators count the same; their quality is how often they
-agree with the ranking found.
+Quicksort, as in the paper, finds one of many such paths, by chance. Here the items are lined up by contests won less
+contests lost (Copeland), equal ones by their contests among themselves, then by their votes, and then each moves up
+past those it beats (insertion sort, from the best to the worst). Items that all of this leaves equal are tied. Neither
+the order of the judgments nor the names matter. The score is the number of items placed below. All annotators count the
+same; their quality is how often they agree with the ranking found.
 
 Montague and Aslam: Condorcet fusion for improved retrieval, CIKM 2002.
 
@@ -51,34 +51,37 @@ class Condorcet:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their contests."""
         check_kinds(self.description, judgments)
-        held = contests(judgments)
-        majority = held.majority
-        score = _insert(held.starts, held.other, majority, *_line_up(held, majority, judgments.vocabulary.entry_task))
+        counted = contests(judgments)
+        majority = counted.majority
+        score = _insert(
+            counted.starts, counted.other, majority, *_line_up(counted, majority, judgments.vocabulary.entry_task)
+        )
         return make_consensus(self.description, judgments, score, compared=links(judgments))
 
 
 def _line_up(
-    held: Contests, majority: NDArray[np.int8], task: Codes
+    counted: Contests, majority: NDArray[np.int8], task: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Groups of entries that nothing tells apart, task by task, the best first.
 
-    Members of group g are `members[begin[g] : begin[g + 1]]`, groups of task t are `first_group[t] : first_group[t + 1]`.
+    Members of group g are `members[begin[g] : begin[g + 1]]`, groups of task t are `first_group[t] : first_group[t +
+    1]`.
     """
-    group = _split_by_contests(held, majority, task.astype(np.int64))
+    group = _split_by_contests(counted, majority, task.astype(np.int64))
     # Votes last: they tell apart what contests leave equal, and whom they tell apart may then differ in contests again.
-    group = _split(group, _totals(held.starts, held.other, held.won - held.lost, group, False))
-    group = _split_by_contests(held, majority, group)
+    group = _split(group, _totals(counted.starts, counted.other, counted.won - counted.lost, group, False))
+    group = _split_by_contests(counted, majority, group)
     begin = np.searchsorted(np.sort(group), np.arange(group.max(initial=-1) + 2))
     members = np.argsort(group, kind="stable")
     first_group = np.flatnonzero(np.r_[True, np.diff(task[members[begin[:-1]]]) > 0, True][: len(begin)])
     return members, begin, first_group
 
 
-def _split_by_contests(held: Contests, majority: NDArray[np.int8], group: NDArray[np.int64]) -> NDArray[np.int64]:
+def _split_by_contests(counted: Contests, majority: NDArray[np.int8], group: NDArray[np.int64]) -> NDArray[np.int64]:
     """Tell the entries of each group apart by the contests among them, until that helps no more."""
     count = -1
     while count < (count := int(group.max(initial=0))):
-        group = _split(group, _totals(held.starts, held.other, majority, group, True))
+        group = _split(group, _totals(counted.starts, counted.other, majority, group, True))
     return group
 
 
@@ -111,7 +114,9 @@ def _insert(starts, other, majority, members, begin, first_group):
         for m in range(begin[g], begin[g + 1]):
             group[members[m]] = g
     line = np.zeros(len(begin), dtype=np.int64)
-    against = np.zeros(len(begin), dtype=np.int64)  # contests won less lost by the group to be inserted, against each other one
+    against = np.zeros(
+        len(begin), dtype=np.int64
+    )  # contests won less lost by the group to be inserted, against each other one
     for task in range(len(first_group) - 1):
         first, end = first_group[task], first_group[task + 1]
         for g in range(first, end):

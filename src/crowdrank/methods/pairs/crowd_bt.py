@@ -2,27 +2,30 @@
 
     P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i)
 
-η near 1 is a good annotator, ½ a spammer whose votes then count nothing, near 0 a malicious one whose votes are turned around.
-Scores and qualities of all tasks are found together, by Newton's method on (s, logit η); the paper's alternation reaches the
-same optimum many passes later. The likelihood has local optima and a mirror image (all scores and all qualities turned around),
-so the start decides: everybody is taken to be good, as in the paper, or as good as their answers on gold pairs; scores are
-fitted to that first.
+η near 1 is a good annotator, ½ a spammer whose votes then count nothing, near 0 a malicious one whose votes are turned
+around. Scores and qualities of all tasks are found together, by Newton's method on (s, logit η); the paper's
+alternation reaches the same optimum many passes later. The likelihood has local optima and a mirror image (all scores
+and all qualities turned around), so the start decides: everybody is taken to be good, as in the paper, or as good as
+their answers on gold pairs; scores are fitted to that first.
 
-Ties, where there are any, follow Davidson's model with a readiness to tie τ_k for each annotator, shrunk to the crowd's:
+Ties, where there are any, follow Davidson's model with a readiness to tie τ_k for each annotator, shrunk to the
+crowd's:
 
     P(k calls a tie) = τ_k / (τ_k + 2 cosh((2 η_k − 1) (s_i − s_j) / 2))
 
-The worse the annotator, the less their ties tell: a spammer's come whatever the gap. The votes that are no ties follow the model above.
-With `order_bias`, each annotator also has a preference b_k for the left item whatever it is (in
+The worse the annotator, the less their ties tell: a spammer's come whatever the gap. The votes that are no ties follow
+the model above. With `order_bias`, each annotator also has a preference b_k for the left item whatever it is (in
 log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
 
-Scores and qualities are the most likely ones; intervals (of scores relative to the mean of the task, of ranks, qualities and biases) are
-the middle 95 % of what the votes leave possible. In a weak crowd that lies further out: scores a little closer together and annotators a
-little better explain the same votes nearly as well (`methods/pairs/votes/posterior.py`). Simulated, they hold 93 to 97 % of the truth; but in a
-crowd that is wrong a third of the time or more, those of scores hold 89 to 94 % (`docs/coverage.md`).
+Scores and qualities are the most likely ones; intervals (of scores relative to the mean of the task, of ranks,
+qualities and biases) are the middle 95 % of what the votes leave possible. In a weak crowd that lies further out:
+scores a little closer together and annotators a little better explain the same votes nearly as well
+(`methods/pairs/votes/posterior.py`). Simulated, they hold 93 to 97 % of the truth; but in a crowd that is wrong a third
+of the time or more, those of scores hold 89 to 94 % (`docs/coverage.md`).
 
-The Beta prior on quality is (2, 2) by default, which is flat where the fit takes place, on the logit scale. With a fixed `prior` the
-model is the paper's, which has none: there it is (1.05, 1.05), just enough to keep the quality of annotators with few votes off 0 and 1.
+The Beta prior on quality is (2, 2) by default, which is flat where the fit takes place, on the logit scale. With a
+fixed `prior` the model is the paper's, which has none: there it is (1.05, 1.05), just enough to keep the quality of
+annotators with few votes off 0 and 1.
 
 Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013.
 
@@ -41,7 +44,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_beta, check_fit, choice
 from crowdrank.study import KINDS, Gold, Judgments
@@ -63,7 +66,9 @@ class CrowdBT:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+    prior: float | None = (
+        None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+    )
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     order_bias: bool = False  # estimate each annotator's preference for the left item
@@ -78,6 +83,8 @@ class CrowdBT:
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
-        per_rater = ("quality", "bias") if self.order_bias else ("quality",)
-        shape = Shape(per_rater=per_rater, quality_prior=self.quality_prior, quality_per=self.quality_per)
+        free_parameters = ("quality", "bias") if self.order_bias else ("quality",)
+        shape = ModelVariant(
+            free_parameters=free_parameters, quality_prior=self.quality_prior, quality_per=self.quality_per
+        )
         return fit_pairs(self, judgments, shape, gold=gold)

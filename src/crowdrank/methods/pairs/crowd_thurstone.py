@@ -2,9 +2,11 @@
 
     P(k puts i before j) = η_k Φ((s_i − s_j) / √2) + (1 − η_k) Φ((s_j − s_i) / √2)
 
-Everything else (ties with a threshold per annotator, priors on scores and quality, starting from gold, intervals) is as in Crowd-BT.
+Everything else (ties with a threshold per annotator, priors on scores and quality, starting from gold, intervals) is as
+in Crowd-BT.
 
-Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013, section 3.1.
+Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013, section
+3.1.
 
 >>> import crowdrank as cr
 >>> study = cr.simulate.pairs(items=20, annotators=10, votes=2000, malicious=0.2, seed=1)
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_beta, check_fit, choice
 from crowdrank.study import KINDS, Gold, Judgments
@@ -53,5 +55,5 @@ class CrowdThurstone:
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
-        shape = Shape("normal", ("quality",), self.quality_prior, self.quality_per)
+        shape = ModelVariant("normal", ("quality",), self.quality_prior, self.quality_per)
         return fit_pairs(self, judgments, shape, gold=gold)

@@ -2,11 +2,11 @@
 
     expected = 1 / (1 + base ^ ((rating_right − rating_left) / scale)),    rating_left += k (points − expected)
 
-and the right item moves the other way; points are 1 for a win, ½ for a tie and 0 for a loss. The votes are taken one after the
-other, in the order in which they are given, so another order gives (slightly) other ratings: recent votes count most. Where the
-order means nothing, `bradley-terry` uses the same model and finds the ratings that all votes agree on. Grades and rankings follow
-the pairs as the pairs between their items, in a fixed order. All annotators count the same; their quality is how often they agree
-with the ranking found. Items nobody compared keep the initial rating.
+and the right item moves the other way; points are 1 for a win, ½ for a tie and 0 for a loss. The votes are taken one
+after the other, in the order in which they are given, so another order gives (slightly) other ratings: recent votes
+count most. Where the order means nothing, `bradley-terry` uses the same model and finds the ratings that all votes
+agree on. Grades and rankings follow the pairs as the pairs between their items, in a fixed order. All annotators count
+the same; their quality is how often they agree with the ranking found. Items nobody compared keep the initial rating.
 
 Elo: The rating of chessplayers, past and present, 1978.
 

@@ -1,20 +1,23 @@
 """EM-Elo: first find out what is true of each pair and whom to trust, then rate the items by what was found.
 
-Each two items that were compared have a true preference, either way equally likely beforehand, and annotator k reports it with
-probability η_k, their quality, whatever the items. The votes on a pair then have the probability
+Each two items that were compared have a true preference, either way equally likely beforehand, and annotator k reports
+it with probability η_k, their quality, whatever the items. The votes on a pair then have the probability
 
     ½ Π_k η_k^right (1 − η_k)^wrong + ½ Π_k (1 − η_k)^right η_k^wrong
 
-EM alternates between the chance q of each pair's two truths and the qualities. Its fixed point is the maximum of the product of
-these probabilities and a Beta prior on quality, found here by Newton's method on logit η, in a few steps instead of hundreds.
-The likelihood has a mirror image; everybody starts as good as the prior says, so that most are taken to be honest.
+EM alternates between the chance q of each pair's two truths and the qualities. Its fixed point is the maximum of the
+product of these probabilities and a Beta prior on quality, found here by Newton's method on logit η, in a few steps
+instead of hundreds. The likelihood has a mirror image; everybody starts as good as the prior says, so that most are
+taken to be honest.
 
-The second part is Elo on one game per pair, whose points are q for one side and 1 − q for the other. Played one after the other,
-the ratings would depend on the order of the games; these are the ratings at which no item would move any further in the mean,
-each item having also won and lost `prior` games against a player of the initial rating. An annotator's tie says nothing about
-the truth or about who gave it: a pair's points are the mean of ½ for each tie and q for each other vote.
+The second part is Elo on one game per pair, whose points are q for one side and 1 − q for the other. Played one after
+the other, the ratings would depend on the order of the games; these are the ratings at which no item would move any
+further in the mean, each item having also won and lost `prior` games against a player of the initial rating. An
+annotator's tie says nothing about the truth or about who gave it: a pair's points are the mean of ½ for each tie and q
+for each other vote.
 
-An annotator whose pairs nobody else judged keeps the quality of the prior. Neither the order of the judgments nor the names matter.
+An annotator whose pairs nobody else judged keeps the quality of the prior. Neither the order of the judgments nor the
+names matter.
 
 Bashir, Anderton, Wu, Golbus, Pavlu, Aslam: A document rating system for preference judgements, SIGIR 2013.
 
@@ -62,7 +65,9 @@ class EMElo:
     initial: float = 1000.0  # the rating everybody starts from
     scale: float = 400.0  # a lead of so many points is odds of ten to one
     max_iter: int = 200
-    tol: float = 1e-8  # steps that move no logit of a quality and no rating (in units of scale / log 10) further end the fit
+    tol: float = (
+        1e-8  # steps that move no logit of a quality and no rating (in units of scale / log 10) further end the fit
+    )
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
@@ -75,21 +80,23 @@ class EMElo:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their rating, annotators weighed by how they agree with each other."""
         check_kinds(self.description, judgments)
-        pairs, words = as_pairs(judgments), judgments.vocabulary
-        votes = _votes(pairs, words.n_entries, len(words.annotators))
-        truth = NegativeLogPosterior(votes, len(words.annotators), self.quality_prior)
+        pairs, vocabulary = as_pairs(judgments), judgments.vocabulary
+        votes = _votes(pairs, vocabulary.n_entries, len(vocabulary.annotators))
+        truth = NegativeLogPosterior(votes, len(vocabulary.annotators), self.quality_prior)
         alpha, beta = self.quality_prior
-        start = np.full(len(words.annotators), np.log((alpha - 1) / (beta - 1)))
+        start = np.full(len(vocabulary.annotators), np.log((alpha - 1) / (beta - 1)))
         trust = minimise(truth, start, max_iter=self.max_iter, tol=self.tol, what="quality")
         logit = truth.logit_of_pairs(trust.x)
         q = 0.5 + np.tanh(logit / 2) * (1 - votes.tied) / 2
-        games = Games(votes.left, votes.right, q, words.n_entries, self.prior)
-        rated = minimise(games, np.zeros(words.n_entries), max_iter=self.max_iter, tol=self.tol, what="ratings")
+        games = Games(votes.left, votes.right, q, vocabulary.n_entries, self.prior)
+        rated = minimise(games, np.zeros(vocabulary.n_entries), max_iter=self.max_iter, tol=self.tol, what="ratings")
         rating = self.initial + self.scale / np.log(10) * rated.x
         # A vote tells of its annotator as much as the others' votes tell of the pair.
         others = np.tanh((logit[votes.pair] - votes.net * trust.x[votes.annotator]) / 2) ** 2
-        evidence = sum_by(votes.annotator, others * votes.count, len(words.annotators))
-        columns = annotator_columns(judgments, 0.5 + 0.5 * np.tanh(trust.x / 2), evidence * worth_of_preferences(judgments))
+        evidence = sum_by(votes.annotator, others * votes.count, len(vocabulary.annotators))
+        columns = annotator_columns(
+            judgments, 0.5 + 0.5 * np.tanh(trust.x / 2), evidence * worth_of_preferences(judgments)
+        )
         fit = Fit(trust.steps, trust.converged and rated.converged, -trust.value)
         return make_consensus(self.description, judgments, rating, fit=fit, annotators=columns, compared=pairs)
 
@@ -132,8 +139,8 @@ def _unique(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], Codes]:
 class NegativeLogPosterior:
     """Minus the log-posterior of the logit qualities l, the truth of the pairs summed out, and its derivatives.
 
-    The probability of the votes on a pair comes out as cosh(x / 2) / Π_votes 2 cosh(l_k / 2), where x = Σ ± l_k is the log-odds
-    of its truth.
+    The probability of the votes on a pair comes out as cosh(x / 2) / Π_votes 2 cosh(l_k / 2), where x = Σ ± l_k is the
+    log-odds of its truth.
     """
 
     def __init__(self, votes: Votes, n_annotators: int, quality_prior: tuple[float, float]) -> None:
@@ -149,11 +156,15 @@ class NegativeLogPosterior:
     def evaluate(self, logit: Floats) -> tuple[float, Floats]:
         v, x = self.votes, self.logit_of_pairs(logit)
         self.sure, self.lean = np.tanh(x / 2), np.tanh(logit / 2)
-        value = (self.count * _log_cosh(logit / 2)).sum() - _log_cosh(x / 2).sum() - (self.alpha - self.beta) / 2 * logit.sum()
+        value = (
+            (self.count * _log_cosh(logit / 2)).sum()
+            - _log_cosh(x / 2).sum()
+            - (self.alpha - self.beta) / 2 * logit.sum()
+        )
         told = sum_by(v.annotator, v.net * self.sure[v.pair], self.n)
         return float(value), (self.count * self.lean - told - (self.alpha - self.beta)) / 2
 
-    def curvature(self, v: Floats) -> Floats:
+    def hessian_product(self, v: Floats) -> Floats:
         w = self.votes
         moved = self.logit_of_pairs(v) * (1 - self.sure**2)
         return np.asarray(self.count * (1 - self.lean**2) * v - sum_by(w.annotator, w.net * moved[w.pair], self.n)) / 4
@@ -177,15 +188,19 @@ class Games:
     def evaluate(self, score: Floats) -> tuple[float, Floats]:
         gap = score[self.left] - score[self.right]
         expected, lean = 0.5 + 0.5 * np.tanh(gap / 2), np.tanh(score / 2)
-        self.bend, self.prior_bend = expected * (1 - expected), self.prior * (1 - lean**2) / 2
+        self.curvature, self.prior_curvature = expected * (1 - expected), self.prior * (1 - lean**2) / 2
         value = (_log_cosh(gap / 2) - (self.q - 0.5) * gap).sum() + 2 * self.prior * _log_cosh(score / 2).sum()
         return float(value), self._spread(expected - self.q) + self.prior * lean
 
-    def curvature(self, v: Floats) -> Floats:
-        return self._spread(self.bend * (v[self.left] - v[self.right])) + self.prior_bend * v
+    def hessian_product(self, v: Floats) -> Floats:
+        return self._spread(self.curvature * (v[self.left] - v[self.right])) + self.prior_curvature * v
 
     def diagonal(self) -> Floats:
-        return self.prior_bend + sum_by(self.left, self.bend, self.n) + sum_by(self.right, self.bend, self.n)
+        return (
+            self.prior_curvature
+            + sum_by(self.left, self.curvature, self.n)
+            + sum_by(self.right, self.curvature, self.n)
+        )
 
     def _spread(self, value: Floats) -> Floats:
         return sum_by(self.left, value, self.n) - sum_by(self.right, value, self.n)

@@ -1,11 +1,11 @@
 """Greedy order: take the item that is preferred most to those still left, then the next, and so on.
 
-The preference of i over j is the share of its wins less the share of its losses among the comparisons of the two, 0 where there
-are none (a tie is half a win for each side). The potential of an item is the sum of its preferences over the items still left; the
-item with the greatest potential goes next, and leaves. The order found agrees with at least half of what the best order agrees
-with. Items of equal potential are told apart by their preferences among themselves, then by their potential when nothing had been
-taken; those equal even then are tied. The score is the number of items placed below. All annotators count the same; their quality
-is how often they agree with the ranking found.
+The preference of i over j is the share of its wins less the share of its losses among the comparisons of the two, 0
+where there are none (a tie is half a win for each side). The potential of an item is the sum of its preferences over
+the items still left; the item with the greatest potential goes next, and leaves. The order found agrees with at least
+half of what the best order agrees with. Items of equal potential are told apart by their preferences among themselves,
+then by their potential when nothing had been taken; those equal even then are tied. The score is the number of items
+placed below. All annotators count the same; their quality is how often they agree with the ranking found.
 
 Cohen, Schapire, Singer: Learning to order things, JAIR 1999 (Greedy-Order).
 
@@ -48,8 +48,8 @@ class GreedyOrder:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task, one after the other."""
         check_kinds(self.description, judgments)
-        held = contests(judgments)
-        score = _take(judgments.vocabulary.task_starts, held.starts, held.other, held.preference)
+        counted = contests(judgments)
+        score = _take(judgments.vocabulary.task_starts, counted.starts, counted.other, counted.preference)
         return make_consensus(self.description, judgments, score, compared=links(judgments))
 
 

@@ -1,7 +1,8 @@
 """Majority vote, then Bradley-Terry: each pair of items counts once, for the side that most of its votes chose.
 
-The first idea for noisy votes, and a worse one than it looks: how clear a majority was is thrown away. A pair whose votes are split
-evenly (a tie is half a vote for each side) is a tie. The rest is as in Bradley-Terry, on the majorities.
+The first idea for noisy votes, and a worse one than it looks: how clear a majority was is thrown away. A pair whose
+votes are split evenly (a tie is half a vote for each side) is a tie. The rest is as in Bradley-Terry, on the
+majorities.
 
 A baseline of Chen et al., WSDM 2013.
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_fit
@@ -51,7 +52,9 @@ class MajorityBradleyTerry:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their strength in majority contests."""
-        return fit_pairs(self, judgments, Shape(), pairs=_majorities(as_pairs(judgments), judgments.vocabulary.n_entries))
+        return fit_pairs(
+            self, judgments, ModelVariant(), pairs=_majorities(as_pairs(judgments), judgments.vocabulary.n_entries)
+        )
 
 
 def _majorities(pairs: Pairs, n_entries: int) -> Pairs:

@@ -2,8 +2,9 @@
 
     log-likelihood = Σ strength · log σ(a_k (s_i − s_j))
 
-The strength of a preference is the column `strength` of pairs, the difference of the grades, or the distance of the ranks in a list,
-divided by its mean over the study so that votes keep the weight of votes; where nothing is said it is 1, and this is Variance-BT.
+The strength of a preference is the column `strength` of pairs, the difference of the grades, or the distance of the
+ranks in a list, divided by its mean over the study so that votes keep the weight of votes; where nothing is said it is
+1, and this is Variance-BT.
 
 Volkovs and Zemel: A flexible generative model for preference aggregation, WWW 2012.
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check, check_fit
 from crowdrank.study import KINDS, TIE, Judgments, Pairs
@@ -54,7 +55,7 @@ class MPM:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""
-        shape = Shape(per_rater=("slope",), slope_spread=self.slope_spread)
+        shape = ModelVariant(free_parameters=("slope",), slope_spread=self.slope_spread)
         return fit_pairs(self, judgments, shape, pairs=_by_strength(as_pairs(judgments)))
 
 

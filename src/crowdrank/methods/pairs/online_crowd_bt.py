@@ -1,18 +1,20 @@
 """Online Crowd-BT: beliefs about scores and annotators that every judgment updates in closed form.
 
-Crowd-BT's model, P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i), read one judgment at a time: each score is believed to
-be normal, each quality η_k to be Beta, and after every judgment both are replaced by the nearest such beliefs (moment matching). A vote of
-an annotator who is probably good moves scores far, one of a spammer not at all, one of a malicious annotator the other way; and votes
-on items whose order is known tell how good the annotator is. Ties are Davidson's, their readiness that of all votes so far
-(`methods/pairs/votes/online_kernels.py` has the formulas).
+Crowd-BT's model, P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i), read one judgment at a time: each
+score is believed to be normal, each quality η_k to be Beta, and after every judgment both are replaced by the nearest
+such beliefs (moment matching). A vote of an annotator who is probably good moves scores far, one of a spammer not at
+all, one of a malicious annotator the other way; and votes on items whose order is known tell how good the annotator is.
+Ties are Davidson's, their readiness that of all votes so far (`methods/pairs/votes/online_kernels.py` has the
+formulas).
 
-This costs a fraction of a microsecond per judgment, needs no other judgments at hand, and is what `crowdrank next` chooses questions by. The
-judgments are taken in the order in which they are given, so another order gives slightly other scores; where all of them are at hand,
-`crowd-bt` finds what they agree on. Grades and rankings follow the pairs as the pairs between their items, in a fixed order.
+This costs a fraction of a microsecond per judgment, needs no other judgments at hand, and is what `crowdrank next`
+chooses questions by. The judgments are taken in the order in which they are given, so another order gives slightly
+other scores; where all of them are at hand, `crowd-bt` finds what they agree on. Grades and rankings follow the pairs
+as the pairs between their items, in a fixed order.
 
-The score is the mean of the belief, `low` and `high` hold 95 % of it. `prior` is as strong as so many virtual wins and losses of
-every item, a normal belief of variance 2 / prior. The paper's priors are prior=2 and quality_prior=(10, 1); on its data a crowd less trusted
-at first ranks better over random orders (ACC .687 against .682).
+The score is the mean of the belief, `low` and `high` hold 95 % of it. `prior` is as strong as so many virtual wins and
+losses of every item, a normal belief of variance 2 / prior. The paper's priors are prior=2 and quality_prior=(10, 1);
+on its data a crowd less trusted at first ranks better over random orders (ACC .687 against .682).
 
 Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013, §4.1.
 
@@ -34,7 +36,13 @@ from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.pairs.votes.online_kernels import play
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import annotator_columns, check_kinds, hang_together, make_consensus, worth_of_preferences
+from crowdrank.methods.result import (
+    annotator_columns,
+    check_kinds,
+    dependent_pairs_note,
+    make_consensus,
+    worth_of_preferences,
+)
 from crowdrank.settings import check, check_beta, is_number
 from crowdrank.study import KINDS, Judgments
 
@@ -60,19 +68,23 @@ class OnlineCrowdBT:
 
     def __post_init__(self) -> None:
         check(is_number(self.prior) and 0 < self.prior < np.inf, "prior", self.prior, "a number above 0")
-        check(self.quality_prior is not None, "quality_prior", self.quality_prior, "a tuple of two numbers of at least 1")
+        check(
+            self.quality_prior is not None, "quality_prior", self.quality_prior, "a tuple of two numbers of at least 1"
+        )
         check_beta("quality_prior", self.quality_prior)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their expected score after the last judgment."""
         check_kinds(self.description, judgments)
-        words, pairs = judgments.vocabulary, as_pairs(judgments)
-        mean, variance = np.zeros(words.n_entries), np.full(words.n_entries, 2 / self.prior)
-        alpha, beta = (np.full(len(words.annotators), float(start)) for start in self.quality_prior)
+        vocabulary, pairs = judgments.vocabulary, as_pairs(judgments)
+        mean, variance = np.zeros(vocabulary.n_entries), np.full(vocabulary.n_entries, 2 / self.prior)
+        alpha, beta = (np.full(len(vocabulary.annotators), float(start)) for start in self.quality_prior)
         play(pairs.annotator, pairs.left, pairs.right, pairs.outcome, mean, variance, alpha, beta, np.zeros(2))
         reach = NORMAL_95 * np.sqrt(variance)
         # A Beta is worth as many certain answers as its parameters have grown by.
         evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0) * worth_of_preferences(judgments)
         columns = annotator_columns(judgments, alpha / (alpha + beta), evidence)
-        notes, ends = hang_together(judgments), {"low": mean - reach, "high": mean + reach}
-        return make_consensus(self.description, judgments, mean, annotators=columns, **ends, compared=pairs, notes=notes)
+        notes, ends = dependent_pairs_note(judgments), {"low": mean - reach, "high": mean + reach}
+        return make_consensus(
+            self.description, judgments, mean, annotators=columns, **ends, compared=pairs, notes=notes
+        )

@@ -1,16 +1,17 @@
 """SVP: singular value projection, which fills in the preferences that nobody gave.
 
-If items had scores and annotators told their differences, the matrix of preferences would be Y = s eᵀ − e sᵀ (e all ones): skew-
-symmetric, of rank two, and its row means would be the scores, up to a shift. Y holds the mean preference of each two items that
-were compared (1 if i always won, −1 if always j; a tie is half a win for each side), and has gaps. The start is X⁰, the differences
-of the scores that fit Y best (least squares). Then gradient steps on
+If items had scores and annotators told their differences, the matrix of preferences would be Y = s eᵀ − e sᵀ (e all
+ones): skew- symmetric, of rank two, and its row means would be the scores, up to a shift. Y holds the mean preference
+of each two items that were compared (1 if i always won, −1 if always j; a tie is half a win for each side), and has
+gaps. The start is X⁰, the differences of the scores that fit Y best (least squares). Then gradient steps on
 
     ½ Σ_known (Y − X)² + ½ (prior / n) Σ_all (X − X⁰)²
 
-each followed by the projection of X to its rank-two part, are repeated until they settle. The pull to X⁰ is not the paper's: of the
-many ways to fill in a few contests it prefers those that scores can explain; without it, a chain of items comes out in disorder.
-The score of an item is its row mean of X: how far it is preferred to all others, the unseen contests filled in. Parts of a task that
-were never compared are completed on their own. All annotators count the same; their quality is how often they agree with it.
+each followed by the projection of X to its rank-two part, are repeated until they settle. The pull to X⁰ is not the
+paper's: of the many ways to fill in a few contests it prefers those that scores can explain; without it, a chain of
+items comes out in disorder. The score of an item is its row mean of X: how far it is preferred to all others, the
+unseen contests filled in. Parts of a task that were never compared are completed on their own. All annotators count the
+same; their quality is how often they agree with it.
 
 Gleich and Lim: Rank aggregation via nuclear norm minimization, KDD 2011.
 
@@ -65,37 +66,49 @@ class SVP:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the row means of the completed preferences."""
         check_kinds(self.description, judgments)
-        held, n = contests(judgments), judgments.vocabulary.n_entries
+        counted, n = contests(judgments), judgments.vocabulary.n_entries
         compared = links(judgments)
         part = components(n, compared.left, compared.right)
         members = np.argsort(part, kind="stable")
         part_starts = np.searchsorted(part[members], np.arange(part.max(initial=-1) + 2))
-        score = minimise(Differences(held, n), np.zeros(n), max_iter=self.max_iter, tol=self.tol).x
+        score = minimise(Differences(counted, n), np.zeros(n), max_iter=self.max_iter, tol=self.tol).x
         steps, converged, objective = _complete(
-            part_starts, members, held.starts, held.other, held.preference, float(self.prior), self.max_iter, self.tol, score
+            part_starts,
+            members,
+            counted.starts,
+            counted.other,
+            counted.preference,
+            float(self.prior),
+            self.max_iter,
+            self.tol,
+            score,
         )
         return make_consensus(
-            self.description, judgments, score, fit=Fit(int(steps), bool(converged), -float(objective)), compared=compared
+            self.description,
+            judgments,
+            score,
+            fit=Fit(int(steps), bool(converged), -float(objective)),
+            compared=compared,
         )
 
 
 class Differences:
     """¼ Σ (Y − s_i + s_j)² over both sides of each contest: quadratic, so that Newton's method solves it in a step."""
 
-    def __init__(self, held: Contests, n_entries: int) -> None:
-        self.held, self.preference = held, held.preference
-        self.entry = np.repeat(np.arange(n_entries, dtype=np.int32), np.diff(held.starts))
+    def __init__(self, counted: Contests, n_entries: int) -> None:
+        self.counted, self.preference = counted, counted.preference
+        self.entry = np.repeat(np.arange(n_entries, dtype=np.int32), np.diff(counted.starts))
 
     def evaluate(self, score: Floats) -> tuple[float, Floats]:
-        gap = score[self.entry] - score[self.held.other] - self.preference
+        gap = score[self.entry] - score[self.counted.other] - self.preference
         value = (gap**2).sum() / 4 + SHIFT * (score**2).sum() / 2
         return float(value), sum_by(self.entry, gap, len(score)) + SHIFT * score
 
-    def curvature(self, v: Floats) -> Floats:
-        return sum_by(self.entry, v[self.entry] - v[self.held.other], len(v)) + SHIFT * v
+    def hessian_product(self, v: Floats) -> Floats:
+        return sum_by(self.entry, v[self.entry] - v[self.counted.other], len(v)) + SHIFT * v
 
     def diagonal(self) -> Floats:
-        return np.diff(self.held.starts) + SHIFT
+        return np.diff(self.counted.starts) + SHIFT
 
 
 @nb.njit(cache=True, nogil=True)
@@ -107,7 +120,9 @@ def _complete(part_starts, members, starts, other, preference, prior, max_iter, 
         own = members[part_starts[part] : part_starts[part + 1]]
         for at in range(len(own)):
             place[own[at]] = at
-        step, settled, value = _complete_part(own, place, starts, other, preference, prior / len(own), max_iter, tol, score)
+        step, settled, value = _complete_part(
+            own, place, starts, other, preference, prior / len(own), max_iter, tol, score
+        )
         most_steps, all_settled, objective = max(most_steps, step), all_settled and settled, objective + value
     return most_steps, all_settled, objective
 
@@ -129,7 +144,9 @@ def _complete_part(own, place, starts, other, preference, ridge, max_iter, tol, 
     for step in range(max_iter):
         misfit = _known_part(own, place, starts, other, preference, known, x, known, gradient)
         new_value = 0.5 * misfit + ridge * (x * x + first_x * first_x - 2 * x * first_x * _overlap(known, first))
-        if new_value > value and length > 1.0:  # too long a step: take it back; of length 1 it leads down up to rounding
+        if (
+            new_value > value and length > 1.0
+        ):  # too long a step: take it back; of length 1 it leads down up to rounding
             known, x, length = best, best_x, length / 3
             continue
         gained, best, best_x, value = value - new_value, known, x, new_value

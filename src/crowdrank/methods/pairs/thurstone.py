@@ -2,11 +2,11 @@
 
     P(i beats j) = Φ((s_i − s_j − τ) / √2)    P(j beats i) = Φ((s_j − s_i − τ) / √2)    the rest is a tie
 
-Bradley-Terry with normal in place of logistic noise; the rankings hardly differ. Ties, the prior, intervals and the annotators' quality
-are as there.
+Bradley-Terry with normal in place of logistic noise; the rankings hardly differ. Ties, the prior, intervals and the
+annotators' quality are as there.
 
-Thurstone: A law of comparative judgment, Psychological Review 1927. Glenn and David: Ties in paired-comparison experiments using a
-modified Thurstone-Mosteller model, Biometrics 1960.
+Thurstone: A law of comparative judgment, Psychological Review 1927. Glenn and David: Ties in paired-comparison
+experiments using a modified Thurstone-Mosteller model, Biometrics 1960.
 
 >>> import crowdrank as cr
 >>> votes = {"left": ["a", "b", "a", "c"], "right": ["b", "c", "c", "b"], "winner": ["a", "b", "a", "tie"]}
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit
 from crowdrank.study import KINDS, Judgments
@@ -51,4 +51,4 @@ class Thurstone:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""
-        return fit_pairs(self, judgments, Shape(link="normal"))
+        return fit_pairs(self, judgments, ModelVariant(link="normal"))

@@ -1,17 +1,17 @@
 """TrueSkill: each item's strength is a normal belief, updated vote by vote; what is surprising or unsure moves most.
 
-Shown two items, an annotator sees their strengths, each with a normal error of spread `beta`, and calls it a tie when they differ
-by less than the margin that gives two equal items the chance `draw_probability` of a tie. After each vote the two beliefs are
-replaced by the normals nearest to the posterior (moment matching), in closed form:
+Shown two items, an annotator sees their strengths, each with a normal error of spread `beta`, and calls it a tie when
+they differ by less than the margin that gives two equal items the chance `draw_probability` of a tie. After each vote
+the two beliefs are replaced by the normals nearest to the posterior (moment matching), in closed form:
 
     c² = 2 β² + σ_w² + σ_l²,    μ_w += σ_w² / c · v,    σ_w² −= (σ_w² / c)² · w
 
-where v and w are the mean and the loss of variance of a normal cut off at the margin (for a tie, at both). Before each vote σ²
-grows by `tau`², which keeps beliefs from freezing.
+where v and w are the mean and the loss of variance of a normal cut off at the margin (for a tie, at both). Before each
+vote σ² grows by `tau`², which keeps beliefs from freezing.
 
-The score is μ; `low` and `high` are μ ∓ 1.96 σ. The votes are taken one after the other, in the order in which they are given, so
-another order gives slightly other scores. Grades and rankings follow the pairs as the pairs between their items, in a fixed
-order. All annotators count the same; their quality is how often they agree with the ranking found.
+The score is μ; `low` and `high` are μ ∓ 1.96 σ. The votes are taken one after the other, in the order in which they are
+given, so another order gives slightly other scores. Grades and rankings follow the pairs as the pairs between their
+items, in a fixed order. All annotators count the same; their quality is how often they agree with the ranking found.
 
 Herbrich, Minka, Graepel: TrueSkill: a Bayesian skill rating system, NIPS 2006.
 
@@ -34,7 +34,7 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import check_kinds, hang_together, make_consensus
+from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
 from crowdrank.settings import check
 from crowdrank.study import KINDS, Judgments
 
@@ -80,8 +80,10 @@ class TrueSkill:
         noise, drift = float(2 * self.beta**2), float(self.tau**2)
         _play(pairs.left, pairs.right, pairs.outcome, mean, variance, noise, drift, float(margin))
         reach = NORMAL_95 * np.sqrt(variance)
-        notes = hang_together(judgments)
-        return make_consensus(self.description, judgments, mean, low=mean - reach, high=mean + reach, compared=pairs, notes=notes)
+        notes = dependent_pairs_note(judgments)
+        return make_consensus(
+            self.description, judgments, mean, low=mean - reach, high=mean + reach, compared=pairs, notes=notes
+        )
 
 
 @nb.njit(cache=True, nogil=True)

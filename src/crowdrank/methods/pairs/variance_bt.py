@@ -2,11 +2,13 @@
 
     P(k puts i before j) = σ(a_k (s_i − s_j))    a_k > 0
 
-A slope near 0 is a spammer. Unlike Crowd-BT it has no way to say that somebody votes the wrong way round. log a_k has a normal
-prior around 0 and a mean of 0, which fixes the scale of the scores. Ties, the prior on scores and intervals are as in Bradley-Terry, with a threshold of ties for
-each annotator; quality is the share of an annotator's votes that the scores agree with.
+A slope near 0 is a spammer. Unlike Crowd-BT it has no way to say that somebody votes the wrong way round. log a_k has a
+normal prior around 0 and a mean of 0, which fixes the scale of the scores. Ties, the prior on scores and intervals are
+as in Bradley-Terry, with a threshold of ties for each annotator; quality is the share of an annotator's votes that the
+scores agree with.
 
-Volkovs and Zemel: A flexible generative model for preference aggregation, WWW 2012; a baseline of Chen et al., WSDM 2013.
+Volkovs and Zemel: A flexible generative model for preference aggregation, WWW 2012; a baseline of Chen et al., WSDM
+2013.
 
 >>> import crowdrank as cr
 >>> study = cr.simulate.pairs(items=20, annotators=10, votes=2000, spammers=0.3, seed=1)
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import Shape, fit_pairs
+from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check, check_fit
 from crowdrank.study import KINDS, Judgments
@@ -52,4 +54,4 @@ class VarianceBT:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""
-        return fit_pairs(self, judgments, Shape(per_rater=("slope",), slope_spread=self.slope_spread))
+        return fit_pairs(self, judgments, ModelVariant(free_parameters=("slope",), slope_spread=self.slope_spread))

@@ -1,9 +1,10 @@
-"""Borda count: an item's score in a list is the share of the list's other items that it beats; scores are averaged over lists.
+"""Borda count: an item's score in a list is the share of the list's other items that it beats; scores are averaged over
+lists.
 
-Lists are rankings, or the grades an annotator gave within a task. Tied items share the average of their places. In a list that
-puts unlisted items below its own (a top-k list), all of the task's items take part and the unlisted ones share the last places.
-Dividing by the length of the list makes long and short lists count the same. A list of one item says nothing. `weights` gives
-annotators a weight other than 1.
+Lists are rankings, or the grades an annotator gave within a task. Tied items share the average of their places. In a
+list that puts unlisted items below its own (a top-k list), all of the task's items take part and the unlisted ones
+share the last places. Dividing by the length of the list makes long and short lists count the same. A list of one item
+says nothing. `weights` gives annotators a weight other than 1.
 
 de Borda: Mémoire sur les élections au scrutin, 1781.
 
@@ -43,7 +44,9 @@ class Borda:
         takes=("rankings", "grades"),
     )
 
-    weights: tuple[tuple[str, float], ...] | None = None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+    weights: tuple[tuple[str, float], ...] | None = (
+        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
@@ -51,7 +54,9 @@ class Borda:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their mean share of beaten items."""
         notes = check_kinds(self.description, judgments)
-        score = _mean_share(as_rankings(judgments), judgments.vocabulary, annotator_weights(self.weights, judgments.vocabulary))
+        score = _mean_share(
+            as_rankings(judgments), judgments.vocabulary, annotator_weights(self.weights, judgments.vocabulary)
+        )
         return make_consensus(
             self.description, judgments, score, compared=links(judgments.only(*self.description.takes)), notes=notes
         )

@@ -1,16 +1,18 @@
-"""CPS, the coset-permutation distance based stagewise model: the next item is the one that fewest of the rest were put before.
+"""CPS, the coset-permutation distance based stagewise model: the next item is the one that fewest of the rest were put
+before.
 
     P(j is next | R left) ∝ exp(− Σ_k θ_k · number of items of R that annotator k puts before j)
 
-which is the model of Qin et al. with Kendall's distance: between stages Plackett-Luce's way of making an order, within a stage Mallows'
-distance. Pairs that a list ties, or does not have, count half (Fagin et al.: Comparing top k lists, 2003), or else items on few lists would
-come first; top-k lists put what they leave out below their own. The order is found as in the paper, each stage taking the most likely
-item; equally likely ones by their votes over the whole task, and those equal even then are tied. The score is the number of items placed
-below.
+which is the model of Qin et al. with Kendall's distance: between stages Plackett-Luce's way of making an order, within
+a stage Mallows' distance. Pairs that a list ties, or does not have, count half (Fagin et al.: Comparing top k lists,
+2003), or else items on few lists would come first; top-k lists put what they leave out below their own. The order is
+found as in the paper, each stage taking the most likely item; equally likely ones by their votes over the whole task,
+and those equal even then are tied. The score is the number of items placed below.
 
-θ_k says how much annotator k counts. Without gold all count the same. With gold, θ is learned from the tasks that have it, by maximum
-likelihood, which is concave: each item of a grade is chosen among itself and the items of lower grades. `prior` pulls each annotator's θ
-towards what one θ for all would be. All tasks are ranked, those of the gold too: to measure, give gold for other tasks.
+θ_k says how much annotator k counts. Without gold all count the same. With gold, θ is learned from the tasks that have
+it, by maximum likelihood, which is concave: each item of a grade is chosen among itself and the items of lower grades.
+`prior` pulls each annotator's θ towards what one θ for all would be. All tasks are ranked, those of the gold too: to
+measure, give gold for other tasks.
 
 Qin, Geng, Liu: A new probabilistic model for rank aggregation, NIPS 2010.
 
@@ -34,6 +36,7 @@ from crowdrank.convert import as_lists, links
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.kemeny import by_task, preferences, preferring, refuse_large_tasks, taking_part
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_fit
@@ -63,19 +66,21 @@ class CPS:
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task, one after the other."""
         notes = check_kinds(self.description, judgments)
-        words, lists = judgments.vocabulary, by_task(as_lists(judgments))
-        refuse_large_tasks(self.description.name, words)
-        theta, fit = np.ones(len(words.annotators)), Fit()
+        vocabulary, lists = judgments.vocabulary, by_task(as_lists(judgments))
+        refuse_large_tasks(self.description.name, vocabulary)
+        theta, fit = np.ones(len(vocabulary.annotators)), Fit()
         if gold is not None:
-            found = _learn(lists, words, gold, self.prior, self.tol)
+            found = _learn(lists, vocabulary, gold, self.prior, self.tol)
             theta, fit = found.x, found.fit
-        score = np.full(words.n_entries, np.nan)
-        _choose(preferring(lists, words, theta), words.task_starts, taking_part(lists, words), score)
+        score = np.full(vocabulary.n_entries, np.nan)
+        _choose(preferring(lists, vocabulary, theta), vocabulary.task_starts, taking_part(lists, vocabulary), score)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         if gold is not None:
             columns |= {"theta": theta}
         compared = links(judgments.only(*self.description.takes))
-        return make_consensus(self.description, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes)
+        return make_consensus(
+            self.description, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes
+        )
 
 
 @nb.njit(cache=True, nogil=True)
@@ -108,15 +113,19 @@ def _choose(rows, task_starts, takes_part, score):
             count = taken
 
 
-def _learn(lists: Rankings, words: Vocabulary, gold: Gold, prior: float, tol: float) -> Minimum:
+def _learn(lists: Rankings, vocabulary: Vocabulary, gold: Gold, prior: float, tol: float) -> Minimum:
     """θ of every annotator, from the tasks with gold."""
-    stages = Stages.of(lists, words, gold.align(words))
+    stages = Stages.of(lists, vocabulary, gold.align(vocabulary))
     if not stages.good.any():
-        raise JudgmentError("cps learns from gold with two different grades in a task; this gold has none for the study's items")
+        raise JudgmentError(
+            "cps learns from gold with two different grades in a task; this gold has none for the study's items"
+        )
     whole = StageModel(stages.together(), 0.0, np.zeros(1))
     shared = minimise(whole, np.zeros(1), max_iter=100, tol=tol, what="shared θ").x
     n = stages.before.shape[1]
-    return minimise(StageModel(stages, prior, np.full(n, shared[0])), np.full(n, shared[0]), max_iter=100, tol=tol, what="θ")
+    return minimise(
+        StageModel(stages, prior, np.full(n, shared[0])), np.full(n, shared[0]), max_iter=100, tol=tol, what="θ"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,34 +134,35 @@ class Stages:
 
     stage: Codes  # of each row, ascending
     good: NDArray[np.bool_]  # has the row's item the grade of the stage, or a lower one?
-    before: (
-        Floats  # per row and annotator: how many items of the stage their lists put before it, but for a number all rows share
-    )
+    before: Floats  # per row and annotator: how many items of the stage their lists put before it, but for a number all rows share
 
     @staticmethod
-    def of(lists: Rankings, words: Vocabulary, truth: Floats) -> Stages:
+    def of(lists: Rankings, vocabulary: Vocabulary, truth: Floats) -> Stages:
         """The stages of the entries whose truth is known."""
         known = np.flatnonzero(~np.isnan(truth))
-        task, value = words.entry_task[known], truth[known]
+        task, value = vocabulary.entry_task[known], truth[known]
         # One row for each entry and each grade of its task that is no lower than its own.
         levels = np.unique(np.stack([task.astype(np.float64), value]), axis=1)
         level_task, level = levels[0].astype(np.int64), levels[1]
-        lowest = np.r_[True, np.diff(level_task) != 0][: len(level)]
+        lowest = run_starts(level_task)
         level_task, level = level_task[~lowest], level[~lowest]
-        starts, sizes = np.searchsorted(task, level_task), np.bincount(task, minlength=len(words.tasks))[level_task]
+        starts, sizes = (
+            np.searchsorted(task, level_task),
+            np.bincount(task, minlength=len(vocabulary.tasks))[level_task],
+        )
         stage = np.repeat(np.arange(len(level)), sizes)
         row = np.arange(len(stage)) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes)
         kept = value[row] <= level[stage]
         stage, row = stage[kept], row[kept]
-        if len(stage) * len(words.annotators) > MOST_CELLS:
+        if len(stage) * len(vocabulary.annotators) > MOST_CELLS:
             raise JudgmentError(
                 "gold of so many items by so many annotators is too much to learn from; give gold for fewer tasks"
             )
-        before = np.zeros((len(stage), len(words.annotators)))
+        before = np.zeros((len(stage), len(vocabulary.annotators)))
         begin = np.searchsorted(stage, np.arange(len(level) + 1))
-        task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
+        task_lists = np.searchsorted(lists.list_task, np.arange(len(vocabulary.tasks) + 1))
         columns = lists.list_annotator, lists.list_starts, lists.entry, lists.position, lists.unlisted_below
-        _count_before(begin, level_task, known[row], task_lists, *columns, words.n_entries, before)
+        _count_before(begin, level_task, known[row], task_lists, *columns, vocabulary.n_entries, before)
         return Stages(stage.astype(np.int32), value[row] == level[stage], before)
 
     def together(self) -> Stages:
@@ -161,7 +171,9 @@ class Stages:
 
 
 @nb.njit(cache=True, nogil=True)
-def _count_before(begin, stage_task, entry_of, task_lists, annotator, starts, entry, position, below, n_entries, before):
+def _count_before(
+    begin, stage_task, entry_of, task_lists, annotator, starts, entry, position, below, n_entries, before
+):
     row_of = np.full(n_entries, -1)
     for stage in range(len(begin) - 1):
         first, end = begin[stage], begin[stage + 1]
@@ -227,7 +239,7 @@ class StageModel:
         self.hessian += (spread * (share * chosen[bad_stage])[:, None]).T @ spread + self.prior * np.eye(len(x))
         return float(value), np.asarray(chance @ apart + pull)
 
-    def curvature(self, v: Floats) -> Floats:
+    def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
         return np.asarray(self.hessian @ v)
 

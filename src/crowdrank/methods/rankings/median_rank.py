@@ -1,10 +1,11 @@
 """Median rank: an item stands where the middle one of its lists puts it.
 
-The place of an item in a list is counted as the share of the list's other items that it beats, as in the Borda count, so that places in
-long and short lists compare; the score is the median of the shares over the lists that have the item (of two middle ones, their mean).
-Where everybody ranks everything this is the order of the median ranks. A few lists that are far off cannot move it, which they can with
-Borda; in return many items are tied. Tied items share the average of their places. In a list that puts unlisted items below its own (a
-top-k list) those share the last places. A list of one item says nothing. `weights` gives annotators a weight other than 1.
+The place of an item in a list is counted as the share of the list's other items that it beats, as in the Borda count,
+so that places in long and short lists compare; the score is the median of the shares over the lists that have the item
+(of two middle ones, their mean). Where everybody ranks everything this is the order of the median ranks. A few lists
+that are far off cannot move it, which they can with Borda; in return many items are tied. Tied items share the average
+of their places. In a list that puts unlisted items below its own (a top-k list) those share the last places. A list of
+one item says nothing. `weights` gives annotators a weight other than 1.
 
 Fagin, Kumar, Sivakumar: Efficient similarity search and classification via rank aggregation, SIGMOD 2003.
 
@@ -42,7 +43,9 @@ class MedianRank:
         other_names=("median",),
     )
 
-    weights: tuple[tuple[str, float], ...] | None = None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+    weights: tuple[tuple[str, float], ...] | None = (
+        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
@@ -50,24 +53,24 @@ class MedianRank:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the median of their places."""
         notes = check_kinds(self.description, judgments)
-        words, lists = judgments.vocabulary, as_rankings(judgments)
-        share, share_below, telling = shares(lists, words)
-        weight = np.where(telling, annotator_weights(self.weights, words)[lists.list_annotator], 0.0)
-        below_list, below_entry = _left_out(lists, words)
+        vocabulary, lists = judgments.vocabulary, as_rankings(judgments)
+        share, share_below, telling = shares(lists, vocabulary)
+        weight = np.where(telling, annotator_weights(self.weights, vocabulary)[lists.list_annotator], 0.0)
+        below_list, below_entry = _left_out(lists, vocabulary)
         score = _medians(
             np.concatenate([lists.entry, below_entry]),
             np.concatenate([share, share_below[below_list]]),
             np.concatenate([weight[lists.row_list], weight[below_list]]),
-            words.n_entries,
+            vocabulary.n_entries,
         )
         return make_consensus(
             self.description, judgments, score, compared=links(judgments.only(*self.description.takes)), notes=notes
         )
 
 
-def _left_out(lists: Rankings, words: Vocabulary) -> tuple[Codes, Codes]:
+def _left_out(lists: Rankings, vocabulary: Vocabulary) -> tuple[Codes, Codes]:
     """The entries that top-k lists leave out: each with the list that does."""
-    starts, n = words.task_starts, words.n_entries
+    starts, n = vocabulary.task_starts, vocabulary.n_entries
     numbers = np.flatnonzero(lists.unlisted_below)
     first, sizes = starts[lists.list_task[numbers]], np.diff(starts)[lists.list_task[numbers]]
     number = np.repeat(numbers, sizes)

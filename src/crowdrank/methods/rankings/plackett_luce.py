@@ -1,20 +1,21 @@
-"""Plackett-Luce: a list is made from the top, each item chosen among those left with a chance in proportion to its worth.
+"""Plackett-Luce: a list is made from the top, each item chosen among those left with a chance in proportion to its
+worth.
 
     P(a ≻ b ≻ c) = e^a / (e^a + e^b + e^c) · e^b / (e^b + e^c)
 
-for scores a, b, c. Lists are rankings of any length, or the grades an annotator gave within a task; in a list that puts unlisted items
-below its own (a top-k list), every choice was made among those too. Tied items are chosen one after the other, each as if it were the
-average of those still to come, after Efron's way with ties in survival times: no ties is the plain model, and two tied items alone are
-half a vote for each. A list of one item says nothing.
+for scores a, b, c. Lists are rankings of any length, or the grades an annotator gave within a task; in a list that puts
+unlisted items below its own (a top-k list), every choice was made among those too. Tied items are chosen one after the
+other, each as if it were the average of those still to come, after Efron's way with ties in survival times: no ties is
+the plain model, and two tied items alone are half a vote for each. A list of one item says nothing.
 
-The prior is a gamma distribution on the worth e^s of every item, with its mode at 1: `prior` virtual choices of the item, at the odds of an
-average one. It keeps the scores of items that always, or never, come first from running off. Maximised by Newton's method: the same
-optimum as Hunter's MM algorithm, in a handful of steps. All annotators count the same, unless `weights` says otherwise; their quality is
-how often they agree with the ranking found.
+The prior is a gamma distribution on the worth e^s of every item, with its mode at 1: `prior` virtual choices of the
+item, at the odds of an average one. It keeps the scores of items that always, or never, come first from running off.
+Maximised by Newton's method: the same optimum as Hunter's MM algorithm, in a handful of steps. All annotators count the
+same, unless `weights` says otherwise; their quality is how often they agree with the ranking found.
 
-Plackett: The analysis of permutations, 1975. Hunter: MM algorithms for generalized Bradley-Terry models, Annals of Statistics 2004.
-Caron and Doucet: Efficient Bayesian inference for generalized Bradley-Terry models, 2012 (the gamma prior). Efron: The efficiency of Cox's
-likelihood function for censored data, 1977.
+Plackett: The analysis of permutations, 1975. Hunter: MM algorithms for generalized Bradley-Terry models, Annals of
+Statistics 2004. Caron and Doucet: Efficient Bayesian inference for generalized Bradley-Terry models, 2012 (the gamma
+prior). Efron: The efficiency of Cox's likelihood function for censored data, 1977.
 
 >>> import crowdrank as cr
 >>> lists = {"annotator": ["ann"] * 3 + ["bob"] * 2, "item": list("xyzyx"), "rank": [1, 2, 3, 1, 2]}
@@ -62,7 +63,9 @@ class PlackettLuce:
     )
 
     prior: float = 1.0  # virtual choices of every item, at the odds of an average one
-    weights: tuple[tuple[str, float], ...] | None = None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+    weights: tuple[tuple[str, float], ...] | None = (
+        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
+    )
     intervals: bool = True  # say how sure the scores are
     max_iter: int = 200
     tol: float = 1e-8  # the step of a score at which the fit has converged
@@ -74,70 +77,81 @@ class PlackettLuce:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the logarithm of their worth."""
         notes = check_kinds(self.description, judgments)
-        words, lists = judgments.vocabulary, as_lists(judgments)
-        model = ListModel(lists, annotator_weights(self.weights, words)[lists.list_annotator], words, self.prior)
-        found = minimise(model, _start(lists, words, model.unlisted), max_iter=self.max_iter, tol=self.tol)
-        score = found.x if self.prior else found.x - _means(found.x, words)  # without prior, only differences are known
+        vocabulary, lists = judgments.vocabulary, as_lists(judgments)
+        model = ListModel(
+            lists, annotator_weights(self.weights, vocabulary)[lists.list_annotator], vocabulary, self.prior
+        )
+        found = minimise(model, _start(lists, vocabulary, model.unlisted), max_iter=self.max_iter, tol=self.tol)
+        score = (
+            found.x if self.prior else found.x - _means(found.x, vocabulary)
+        )  # without prior, only differences are known
         told = np.where(model.chosen_from, score, np.nan)
         consensus = make_consensus(
-            self.description, judgments, told, fit=found.fit, compared=links(judgments.only(*self.description.takes)), notes=notes
+            self.description,
+            judgments,
+            told,
+            fit=found.fit,
+            compared=links(judgments.only(*self.description.takes)),
+            notes=notes,
         )
         return with_intervals(consensus, _spread(model, found.x)) if self.intervals else consensus
 
 
-def _start(lists: Rankings, words: Vocabulary, unlisted: NDArray[np.int64]) -> Floats:
+def _start(lists: Rankings, vocabulary: Vocabulary, unlisted: NDArray[np.int64]) -> Floats:
     """The log-odds of standing above another item of a list, a little apart: opponents who differ draw them towards 0."""
     above = middle_places(lists) - 1
     below = (np.diff(lists.list_starts) + np.maximum(unlisted, 0))[lists.row_list] - 1 - above
-    lost, won = (sum_by(lists.entry, count, words.n_entries) for count in (above, below))
+    lost, won = (sum_by(lists.entry, count, vocabulary.n_entries) for count in (above, below))
     return np.asarray(APART * np.log((won + 1) / (lost + 1)))
 
 
 class ListModel:
     """Minus the log-posterior of lists, its gradient and products with its Hessian, for `numerics.newton.minimise`."""
 
-    def __init__(self, lists: Rankings, weight: Floats, words: Vocabulary, prior: float) -> None:
-        self.words, self.prior, self.task_starts = words, prior, words.task_starts
+    def __init__(self, lists: Rankings, weight: Floats, vocabulary: Vocabulary, prior: float) -> None:
+        self.vocabulary, self.prior, self.task_starts = vocabulary, prior, vocabulary.task_starts
         self.starts, self.entry, self.task, self.weight = lists.list_starts, lists.entry, lists.list_task, weight
         tied = (lists.row_list[1:] == lists.row_list[:-1]) & (lists.position[1:] == lists.position[:-1])
         self.same = np.r_[False, tied][: len(lists)]  # is a row tied with the one before it?
         # How many items a list puts below its own without naming them.
-        self.unlisted = np.where(lists.unlisted_below, np.diff(self.task_starts)[lists.list_task] - np.diff(self.starts), 0)
+        self.unlisted = np.where(
+            lists.unlisted_below, np.diff(self.task_starts)[lists.list_task] - np.diff(self.starts), 0
+        )
         # Rows at infinity are below the others in no order: nothing was chosen among them.
         self.unlisted[lists.row_list[np.isinf(lists.position)]] = -1
         self.chance = np.zeros(len(lists))  # 1 / the worth that each choice was made among
-        self.sum = RowSum(len(lists), 2 * words.n_entries + 2 * len(words.tasks))
+        self.sum = RowSum(len(lists), 2 * vocabulary.n_entries + 2 * len(vocabulary.tasks))
 
     @property
     def chosen_from(self) -> NDArray[np.bool_]:
         """Which entries some list says something about."""
         telling = np.diff(self.starts) + self.unlisted > 1
-        listed = sum_by(self.entry, np.repeat(telling, np.diff(self.starts)), self.words.n_entries) > 0
-        below = np.bincount(self.task[self.unlisted > 0], minlength=len(self.words.tasks)) > 0
-        return listed | below[self.words.entry_task]
+        listed = sum_by(self.entry, np.repeat(telling, np.diff(self.starts)), self.vocabulary.n_entries) > 0
+        below = np.bincount(self.task[self.unlisted > 0], minlength=len(self.vocabulary.tasks)) > 0
+        return listed | below[self.vocabulary.entry_task]
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the worth of the entries there, and the diagonal of the Hessian."""
-        n, task = self.words.n_entries, self.words.entry_task
+        n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
         self.worth = np.exp(np.clip(x, -300, 300))
-        self.total = sum_by(task, self.worth, len(self.words.tasks))
+        self.total = sum_by(task, self.worth, len(self.vocabulary.tasks))
         sums, values = self.sum(
             lambda rows, into: kernels.list_terms(
                 self._lists(rows), x, self.worth, self.total, self.task_starts, self.chance, into
             )
         )
-        slope, bend, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
+        slope, curvature, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
         slope += self.worth * (below[task] + self.prior) - self.prior
-        self.bend = bend + self.worth * (below[task] + self.prior) - self.worth**2 * below_twice[task]
+        self.curvature = curvature + self.worth * (below[task] + self.prior) - self.worth**2 * below_twice[task]
         return sum(values) + self.prior * float((self.worth - x).sum()), self._differences(slope)
 
-    def curvature(self, v: Floats) -> Floats:
+    def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
-        n, task = self.words.n_entries, self.words.entry_task
+        n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
         moved = self.worth * v
-        total = sum_by(task, moved, len(self.words.tasks))
+        total = sum_by(task, moved, len(self.vocabulary.tasks))
         sums, _ = self.sum(
-            lambda rows, into: kernels.list_curvature(
+            lambda rows, into: kernels.list_hessian_product(
                 self._lists(rows), self.worth, moved, self.chance, self.total, total, self.task_starts, into
             )
         )
@@ -146,11 +160,11 @@ class ListModel:
 
     def _differences(self, v: Floats) -> Floats:
         """Without prior nothing pulls on the mean score of a task: what rounding leaves of such a pull would be chased for long."""
-        return v if self.prior else v - _means(v, self.words)
+        return v if self.prior else v - _means(v, self.vocabulary)
 
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""
-        return np.maximum(self.bend, 0.0)
+        return np.maximum(self.curvature, 0.0)
 
     def _lists(self, rows: slice) -> tuple[Any, ...]:
         """The lists that begin in a slice of the rows."""
@@ -158,46 +172,57 @@ class ListModel:
         if rows.stop == len(self.entry):
             end = len(self.task)
         which = slice(first, end)
-        return self.starts[first : end + 1], self.task[which], self.unlisted[which], self.weight[which], self.entry, self.same
+        return (
+            self.starts[first : end + 1],
+            self.task[which],
+            self.unlisted[which],
+            self.weight[which],
+            self.entry,
+            self.same,
+        )
 
-    def joint_bends(self) -> Floats:
+    def joint_curvatures(self) -> Floats:
         """Minus the second derivatives by two scores of a task: a table of all its pairs for each task, one after the other."""
         sizes = np.diff(self.task_starts)
-        first, task = np.cumsum(sizes**2) - sizes**2, self.words.entry_task
-        place = np.arange(self.words.n_entries) - self.task_starts[task]
+        first, task = np.cumsum(sizes**2) - sizes**2, self.vocabulary.entry_task
+        place = np.arange(self.vocabulary.n_entries) - self.task_starts[task]
         row = first[task] + place * sizes[task]
         table, everywhere = np.zeros(int((sizes**2).sum())), np.zeros(len(sizes))
         whole = slice(0, len(self.entry))
-        kernels.list_joint_bends(self._lists(whole), self.worth, self.total, self.task_starts, row, place, table, everywhere)
+        kernels.list_joint_curvatures(
+            self._lists(whole), self.worth, self.total, self.task_starts, row, place, table, everywhere
+        )
         one, other = self.cells()
         return self.worth[one] * self.worth[other] * (table + everywhere[task[one]])
 
     def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The two entries of each cell of the tables."""
-        sizes = np.diff(self.task_starts)[self.words.entry_task]
-        one = np.repeat(np.arange(self.words.n_entries), sizes)
+        sizes = np.diff(self.task_starts)[self.vocabulary.entry_task]
+        one = np.repeat(np.arange(self.vocabulary.n_entries), sizes)
         within = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return one, self.task_starts[self.words.entry_task[one]] + within
+        return one, self.task_starts[self.vocabulary.entry_task[one]] + within
 
 
 def _spread(model: ListModel, x: Floats) -> Spread:
     """How sure the scores are: from the Hessian itself where it is small, or small for every task."""
     model.evaluate(x)
-    sizes, n = np.diff(model.task_starts), model.words.n_entries
+    sizes, n = np.diff(model.task_starts), model.vocabulary.n_entries
     small = n <= LARGEST_DENSE or sizes.max() <= LARGEST_BLOCK
     if not small or int((sizes**2).sum()) > MOST_CELLS:
-        return probed_spread(model.curvature, model.diagonal(), model.words.entry_task)
-    (one, other), bend = model.cells(), model.joint_bends()
+        return probed_spread(model.hessian_product, model.diagonal(), model.vocabulary.entry_task)
+    (one, other), curvature = model.cells(), model.joint_curvatures()
     if n <= LARGEST_DENSE:
         hessian = np.zeros((n, n))
-        hessian[one, other] = -bend
+        hessian[one, other] = -curvature
         np.fill_diagonal(hessian, model.diagonal())
-        return dense_spread(hessian, model.words.entry_task)
+        return dense_spread(hessian, model.vocabulary.entry_task)
     once = one < other
-    return block_spread(model.diagonal(), one[once].astype(np.int32), other[once].astype(np.int32), bend[once], model.task_starts)
+    return block_spread(
+        model.diagonal(), one[once].astype(np.int32), other[once].astype(np.int32), curvature[once], model.task_starts
+    )
 
 
-def _means(score: Floats, words: Vocabulary) -> Floats:
+def _means(score: Floats, vocabulary: Vocabulary) -> Floats:
     """The mean score of its task, for each entry."""
-    size = np.maximum(np.diff(words.task_starts), 1)
-    return np.asarray((sum_by(words.entry_task, score, len(size)) / size)[words.entry_task])
+    size = np.maximum(np.diff(vocabulary.task_starts), 1)
+    return np.asarray((sum_by(vocabulary.entry_task, score, len(size)) / size)[vocabulary.entry_task])

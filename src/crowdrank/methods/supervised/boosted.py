@@ -1,10 +1,12 @@
-"""Boosted trees over what the annotators say, learned from gold; LightGBM does the boosting (`pip install 'crowdrank[learn]'`).
+"""Boosted trees over what the annotators say, learned from gold; LightGBM does the boosting (`pip install
+'crowdrank[learn]'`).
 
-The features of an item are those of `crf` (missed, preferred, beaten) for every annotator met often enough in training, their sums over
-all annotators, and the same again measured within the task: less their mean, over their deviation. Several models, each grown from
-samples of the items and features, are averaged: every other one learns the order of each list, the others the grades themselves; they
-err in different places. Trees can learn what no weighted sum can: that an annotator is to be believed only where another says nothing.
-The `annotators` have a column `importance`: the share of the gain of all splits that is on their features.
+The features of an item are those of `crf` (missed, preferred, beaten) for every annotator met often enough in training,
+their sums over all annotators, and the same again measured within the task: less their mean, over their deviation.
+Several models, each grown from samples of the items and features, are averaged: every other one learns the order of
+each list, the others the grades themselves; they err in different places. Trees can learn what no weighted sum can:
+that an annotator is to be believed only where another says nothing. The `annotators` have a column `importance`: the
+share of the gain of all splits that is on their features.
 
 Ke et al.: LightGBM, NeurIPS 2017. Bruch: An alternative cross entropy loss for learning-to-rank, WWW 2021.
 
@@ -27,11 +29,11 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
 from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of
 from crowdrank.methods.supervised.cells.linear import rows_of_annotators
-from crowdrank.methods.supervised.cells.training_set import Taught, lesson
+from crowdrank.methods.supervised.cells.training_set import TrainedMethod, training_set
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import side_by_side
-from crowdrank.settings import SettingError, check, choice
+from crowdrank.settings import SettingError, check_whole_number, choice
 from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
 
 MOST_ANNOTATORS = 200  # with columns of their own: those met in most tasks
@@ -65,23 +67,30 @@ class Boosted:
         choice("potential", self.potential, POTENTIALS)
         for name in ("rounds", "models"):
             value = getattr(self, name)
-            check(isinstance(value, int) and value >= 1, name, value, "a whole number of at least 1")
-        check(isinstance(self.seed, int) and self.seed >= 0, "seed", self.seed, "a whole number of at least 0")
+            check_whole_number(name, value)
+        check_whole_number("seed", self.seed, least=0)
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> BoostedAggregator:
         """Learn from the tasks with gold, but for those named for validation: nothing is chosen on them."""
         lightgbm = lightgbm_module()
         check_kinds(self.description, judgments)
-        known, words = lesson(judgments, gold, () if validation is None else validation, self.seed), judgments.vocabulary
+        known, vocabulary = (
+            training_set(judgments, gold, () if validation is None else validation, self.seed),
+            judgments.vocabulary,
+        )
         cells = cells_of(judgments, self.potential)
-        own = rows_of_annotators("mixed", cells, known, words, most=MOST_ANNOTATORS)
-        features = _features(cells, own, int(own.max(initial=-1)) + 1, words)
+        own = rows_of_annotators("mixed", cells, known, vocabulary, most=MOST_ANNOTATORS)
+        features = _features(cells, own, int(own.max(initial=-1)) + 1, vocabulary)
         rows = np.concatenate(known.tasks)
         grade = np.minimum(np.unique(known.grade[rows], return_inverse=True)[1], MOST_GRADES)
         sizes = [len(entries) for entries in known.tasks]
 
         def grown(number: int) -> Any:
-            settings = {**TREES, "objective": OBJECTIVES[number % len(OBJECTIVES)], "seed": self.seed * self.models + number}
+            settings = {
+                **TREES,
+                "objective": OBJECTIVES[number % len(OBJECTIVES)],
+                "seed": self.seed * self.models + number,
+            }
             data = lightgbm.Dataset(features[rows], grade, group=sizes, params=settings)
             return lightgbm.train(settings, data, self.rounds)
 
@@ -89,7 +98,7 @@ class Boosted:
         for model in side_by_side(grown, range(self.models)):
             models.append(model)
             report(f"learning {self.description.name}", len(models), self.models)
-        return BoostedAggregator(self, words.annotators[own >= 0], tuple(models))
+        return BoostedAggregator(self, vocabulary.annotators[own >= 0], tuple(models))
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> BoostedAggregator:
@@ -98,7 +107,7 @@ class Boosted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoostedAggregator(Taught):
+class BoostedAggregator(TrainedMethod):
     """Trees, and the annotators they know."""
 
     method: Boosted
@@ -108,19 +117,23 @@ class BoostedAggregator(Taught):
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the mean of the models' scores, each standardised within the task."""
         notes = check_kinds(self.description, judgments)
-        words = judgments.vocabulary
-        own = recode(words.annotators, self.annotators)
+        vocabulary = judgments.vocabulary
+        own = recode(vocabulary.annotators, self.annotators)
         cells = cells_of(judgments, self.method.potential)
-        features = _features(cells, own, len(self.annotators), words)
-        scores = np.full((words.n_entries, len(self.models)), np.nan)
+        features = _features(cells, own, len(self.annotators), vocabulary)
+        scores = np.full((vocabulary.n_entries, len(self.models)), np.nan)
         judged = np.unique(cells.entry)
         if len(judged):
             predicted = side_by_side(lambda model: model.predict(features[judged], num_threads=1), self.models)
             scores[judged] = np.stack(list(predicted), axis=1)
-        score = standardised(scores, words).mean(axis=1)
+        score = standardised(scores, vocabulary).mean(axis=1)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         return make_consensus(
-            self.description, judgments, score, annotators={**columns, "importance": self._importance()[own]}, notes=notes
+            self.description,
+            judgments,
+            score,
+            annotators={**columns, "importance": self._importance()[own]},
+            notes=notes,
         )
 
     def _importance(self) -> Floats:
@@ -145,25 +158,25 @@ class BoostedAggregator(Taught):
         return cls(Boosted(**state["settings"]), ids(state["annotators"]), models)
 
 
-def _features(cells: Cells, own: NDArray[np.int64], n_own: int, words: Vocabulary) -> Floats:
+def _features(cells: Cells, own: NDArray[np.int64], n_own: int, vocabulary: Vocabulary) -> Floats:
     """One row per entry: the cells of every known annotator, their sums over all; and all of it again, measured within the task."""
-    dense = np.zeros((words.n_entries, n_own + 1, cells.value.shape[1]))
+    dense = np.zeros((vocabulary.n_entries, n_own + 1, cells.value.shape[1]))
     row = own[cells.annotator]
     known = row >= 0
     dense[cells.entry[known], row[known]] = cells.value[known]
-    dense[:, -1] = np.stack([sum_by(cells.entry, column, words.n_entries) for column in cells.value.T], axis=1)
-    plain = dense.reshape(words.n_entries, (n_own + 1) * cells.value.shape[1])
-    return np.hstack([plain, standardised(plain, words)])
+    dense[:, -1] = np.stack([sum_by(cells.entry, column, vocabulary.n_entries) for column in cells.value.T], axis=1)
+    plain = dense.reshape(vocabulary.n_entries, (n_own + 1) * cells.value.shape[1])
+    return np.hstack([plain, standardised(plain, vocabulary)])
 
 
-def standardised(values: Floats, words: Vocabulary) -> Floats:
+def standardised(values: Floats, vocabulary: Vocabulary) -> Floats:
     """Columns less their mean over the task, and over their deviation there; 0 where all are the same, NaN where there is nothing."""
     if not len(values):
         return values
-    starts, known = words.task_starts[:-1], ~np.isnan(values)
+    starts, known = vocabulary.task_starts[:-1], ~np.isnan(values)
     size = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
-    centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[words.entry_task]
-    deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[words.entry_task]
+    centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[vocabulary.entry_task]
+    deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[vocabulary.entry_task]
     return np.asarray(centred / np.where(deviation > ALL_THE_SAME, deviation, np.inf))
 
 
@@ -172,5 +185,7 @@ def lightgbm_module() -> Any:
     try:
         import lightgbm
     except ImportError:
-        raise SettingError("boosted trees need LightGBM, which is not installed: pip install 'crowdrank[learn]'") from None
+        raise SettingError(
+            "boosted trees need LightGBM, which is not installed: pip install 'crowdrank[learn]'"
+        ) from None
     return lightgbm

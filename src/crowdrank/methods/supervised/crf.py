@@ -1,17 +1,20 @@
-"""A conditional random field over rankings that learns from gold whom to believe, whom to ignore and whom to turn around.
+"""A conditional random field over rankings that learns from gold whom to believe, whom to ignore and whom to turn
+around.
 
 An order y of a task's M items has the probability exp(−E(y)) / Z with the energy
 
     E(y) = − Σ_i 1 / log(i + 1) Σ_k [ α_k · (k misses y(i)) + β⁺_k Σ_j φ_k(y(i), j) / M − β⁻_k Σ_j φ_k(j, y(i)) / M ],
 
-where φ_k(i, j) says how far annotator k prefers i to j: 1 (`binary`), the difference of their ranks over the largest (`difference`), or
-the same with logarithms (`log`). The best order is a sort. The weights make a measure large on average over all orders of six
-sampled items a task, every grade among them. They are each annotator's own, shared by all (which serves annotators never met), or, the
-default, both: what all share, plus what is their own for annotators met often enough. `annotators` then has the columns
-`use` (used, ignored or inverted), `influence` (the deviation of what they add to the scores within a task) and the weights: `missing` is α,
-negative if being listed speaks for an item; `preferred` and `beaten` are β⁺ and β⁻.
+where φ_k(i, j) says how far annotator k prefers i to j: 1 (`binary`), the difference of their ranks over the largest
+(`difference`), or the same with logarithms (`log`). The best order is a sort. The weights make a measure large on
+average over all orders of six sampled items a task, every grade among them. They are each annotator's own, shared by
+all (which serves annotators never met), or, the default, both: what all share, plus what is their own for annotators
+met often enough. `annotators` then has the columns `use` (used, ignored or inverted), `influence` (the deviation of
+what they add to the scores within a task) and the weights: `missing` is α, negative if being listed speaks for an item;
+`preferred` and `beaten` are β⁺ and β⁻.
 
-Volkovs, Zemel: CRF framework for supervised preference aggregation, CIKM 2013. The paper divides α by M² too; undivided does better.
+Volkovs, Zemel: CRF framework for supervised preference aggregation, CIKM 2013. The paper divides α by M² too; undivided
+does better.
 
 >>> import crowdrank as cr
 >>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")
@@ -64,7 +67,9 @@ class CRF:
 
     def variants(self) -> Sequence[Self]:
         """Every potential, unless one was wanted."""
-        return [self] if self.potential is not None else [replace(self, potential=potential) for potential in POTENTIALS]
+        return (
+            [self] if self.potential is not None else [replace(self, potential=potential) for potential in POTENTIALS]
+        )
 
     def cells(self, judgments: Judgments) -> Cells:
         """Missed or not, and the sums of the potentials."""

@@ -1,7 +1,9 @@
-"""The conditional random field and boosted trees together: each measures the items of a task in its own way, and the two are added.
+"""The conditional random field and boosted trees together: each measures the items of a task in its own way, and the
+two are added.
 
-`crf` is a weighted sum that few tasks suffice to learn, `boosted` finds what no sum can say; they err in different places. The scores of
-each are standardised within the task (less their mean, over their deviation). The `annotators` have the columns of both.
+`crf` is a weighted sum that few tasks suffice to learn, `boosted` finds what no sum can say; they err in different
+places. The scores of each are standardised within the task (less their mean, over their deviation). The `annotators`
+have the columns of both.
 
 >>> import crowdrank as cr
 >>> cr.Ensemble().measure
@@ -21,7 +23,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, make_consensus
 from crowdrank.methods.supervised.boosted import Boosted, BoostedAggregator, standardised
 from crowdrank.methods.supervised.cells.linear import LinearAggregator
-from crowdrank.methods.supervised.cells.training_set import Taught
+from crowdrank.methods.supervised.cells.training_set import TrainedMethod
 from crowdrank.methods.supervised.crf import CRF
 from crowdrank.study import KINDS, Gold, Judgments
 
@@ -47,7 +49,9 @@ class Ensemble:
 
     def members(self) -> tuple[CRF, Boosted]:
         """The two with these settings."""
-        return CRF(measure=self.measure, max_iter=self.max_iter, seed=self.seed), Boosted(rounds=self.rounds, seed=self.seed)
+        return CRF(measure=self.measure, max_iter=self.max_iter, seed=self.seed), Boosted(
+            rounds=self.rounds, seed=self.seed
+        )
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> EnsembleAggregator:
         """Train both on the same tasks."""
@@ -59,11 +63,13 @@ class Ensemble:
     @staticmethod
     def restore(state: Mapping[str, Any]) -> EnsembleAggregator:
         """A trained aggregator from what was saved."""
-        return EnsembleAggregator(Ensemble(**state["settings"]), CRF.restore(state["crf"]), Boosted.restore(state["boosted"]))
+        return EnsembleAggregator(
+            Ensemble(**state["settings"]), CRF.restore(state["crf"]), Boosted.restore(state["boosted"])
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EnsembleAggregator(Taught):
+class EnsembleAggregator(TrainedMethod):
     """Both, trained."""
 
     method: Ensemble

@@ -1,9 +1,10 @@
 """Low-rank features of each annotator's preferences, weighed by what was learned from gold (SVDsup).
 
-The preferences of an annotator on a task are a matrix, φ(i, j) saying how far i is preferred to j, as in `crf`. Its leading singular
-vectors say of each item how it beats (u) and how it is beaten (v); √s u and −√s v are its features, s the singular value, beside one
-for items the annotator missed. The score of an item is a weighted sum of its features, learned as `crf` learns its own.
-Unlike crf it must factorise a matrix for every annotator and task it ranks. The `annotators` have the same columns as with crf.
+The preferences of an annotator on a task are a matrix, φ(i, j) saying how far i is preferred to j, as in `crf`. Its
+leading singular vectors say of each item how it beats (u) and how it is beaten (v); √s u and −√s v are its features, s
+the singular value, beside one for items the annotator missed. The score of an item is a weighted sum of its features,
+learned as `crf` learns its own. Unlike crf it must factorise a matrix for every annotator and task it ranks. The
+`annotators` have the same columns as with crf.
 
 Volkovs, Larochelle, Zemel: Learning to rank by aggregating expert preferences, CIKM 2012.
 
@@ -68,7 +69,9 @@ def _factors(matrix: Floats) -> Floats:
     return np.stack([size * left[:, 0], -size * right[0]], axis=1)
 
 
-Part = tuple[int, Codes, Floats]  # an annotator, some entries of a task, and the matrix of their preferences among these
+Part = tuple[
+    int, Codes, Floats
+]  # an annotator, some entries of a task, and the matrix of their preferences among these
 
 
 def _of_lists(judgments: Judgments, potential: str) -> Iterator[Part]:
@@ -83,8 +86,8 @@ def _of_lists(judgments: Judgments, potential: str) -> Iterator[Part]:
 
 
 def _of_pairs(judgments: Judgments) -> Iterator[Part]:
-    pairs, words = judgments.pairs, judgments.vocabulary
-    group = words.entry_task[pairs.left].astype(np.int64) * max(len(words.annotators), 1) + pairs.annotator
+    pairs, vocabulary = judgments.pairs, judgments.vocabulary
+    group = vocabulary.entry_task[pairs.left].astype(np.int64) * max(len(vocabulary.annotators), 1) + pairs.annotator
     order = np.argsort(group, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else ():
         entries, place = np.unique(np.stack([pairs.left[rows], pairs.right[rows]]), return_inverse=True)

@@ -1,9 +1,10 @@
 """Reciprocal rank fusion with a weight for every annotator, learned from gold: a plain baseline.
 
-An item's score is the sum over lists of 1 / (k + its rank), times the weight of whoever made the list. The weights are learned as
-`crf` learns its own, and may be negative.
+An item's score is the sum over lists of 1 / (k + its rank), times the weight of whoever made the list. The weights are
+learned as `crf` learns its own, and may be negative.
 
-Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009.
+Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR
+2009.
 
 >>> import crowdrank as cr
 >>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")

@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from crowdrank.methods.grades.curves.grade_table import grade_table
 
 ROWS = st.lists(
-    st.tuples(st.sampled_from("tu"), st.sampled_from(["ann", "bob"]), st.sampled_from("abc"), st.sampled_from([-1.5, 0, 2])),
+    st.tuples(
+        st.sampled_from("tu"), st.sampled_from(["ann", "bob"]), st.sampled_from("abc"), st.sampled_from([-1.5, 0, 2])
+    ),
     min_size=1,
     max_size=30,
 )

@@ -29,7 +29,9 @@ def coverage(method, seeds=SEEDS, gold=False, **crowd):
             (
                 inside(consensus.low - centre, truth - truth.mean(), consensus.high - centre),
                 inside(consensus.rank_low, rank, consensus.rank_high),
-                inside(columns["quality_low"], study.quality, columns["quality_high"]) if "quality_low" in columns else np.nan,
+                inside(columns["quality_low"], study.quality, columns["quality_high"])
+                if "quality_low" in columns
+                else np.nan,
             )
         )
     return np.mean(found, axis=0)

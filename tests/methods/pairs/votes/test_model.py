@@ -25,10 +25,10 @@ def model(link, free, rows=60, prior=0.7, seed=0):
     winner = rng.integers(N_ENTRIES, size=rows).astype(np.int32)
     loser = ((winner + rng.integers(1, N_ENTRIES, rows)) % N_ENTRIES).astype(np.int32)
     kind = rng.integers(3 if "ties" in free else 2, size=rows).astype(np.int8)
-    rater = rng.integers(N_RATERS, size=rows).astype(np.int32)
-    table = Votes(rater, winner, loser, kind, rng.choice([1.0, 2.0, 0.3], rows))
+    profile = rng.integers(N_RATERS, size=rows).astype(np.int32)
+    table = Votes(profile, winner, loser, kind, rng.choice([1.0, 2.0, 0.3], rows))
     priors = Priors(prior, (2.0, 1.5), {name: NORMAL[name] for name in free if name in NORMAL})
-    return VoteModel(table, rater, N_ENTRIES, N_RATERS, link, free, priors)
+    return VoteModel(table, profile, N_ENTRIES, N_RATERS, link, free, priors)
 
 
 def point(objective, scale, seed=1):
@@ -42,7 +42,7 @@ def point(objective, scale, seed=1):
 
 def written_out(build, objective, x, link):
     """The log-posterior, term by term."""
-    theta, table, k = objective.layout.unpack(x), objective.votes, objective.rater
+    theta, table, k = objective.layout.unpack(x), objective.votes, objective.profile
     settings = {
         "quality": 1 / (1 + np.exp(-theta.quality[k])) if "quality" in objective.free else 1.0,
         "slope": np.exp(theta.slope[k]) if "slope" in objective.free else 1.0,
@@ -60,7 +60,7 @@ def written_out(build, objective, x, link):
     for name, (mean, spread) in objective.priors.normal.items():
         total -= (((getattr(theta, name) - mean) / spread) ** 2).sum() / 2
     if "slope" in objective.free:  # their mean is held at 0 as firmly as all votes together would hold it
-        total -= table.weight.sum() * objective.n_raters * theta.slope.mean() ** 2 / 2
+        total -= table.weight.sum() * objective.n_profiles * theta.slope.mean() ** 2 / 2
     return total
 
 
@@ -79,9 +79,11 @@ def test_derivatives_agree_with_finite_differences(build, link, free, scale):
     gradient = objective.evaluate(x)[1]
     hessian, diagonal = objective.hessian(), objective.diagonal()
     v = np.random.default_rng(3).normal(size=len(x))
-    assert objective.curvature(v) == pytest.approx(hessian @ v, rel=1e-9, abs=1e-9)
+    assert objective.hessian_product(v) == pytest.approx(hessian @ v, rel=1e-9, abs=1e-9)
     assert diagonal == pytest.approx(np.diag(hessian), rel=1e-9, abs=1e-9)
-    assert gradient == pytest.approx(build.slope(lambda at: objective.evaluate(at)[0], x, step=1e-5), rel=1e-5, abs=1e-5)
+    assert gradient == pytest.approx(
+        build.slope(lambda at: objective.evaluate(at)[0], x, step=1e-5), rel=1e-5, abs=1e-5
+    )
     slopes = build.slope(lambda at: objective.evaluate(at)[1], x, step=1e-5)
     assert hessian == pytest.approx(slopes, rel=1e-5, abs=1e-5)
 
@@ -96,7 +98,9 @@ def test_far_out_the_logistic_model_is_still_right(build, free, scale):
     gradient = objective.evaluate(x)[1]
     hessian = objective.hessian()
     assert np.isfinite(hessian).all()
-    assert gradient == pytest.approx(build.slope(lambda at: objective.evaluate(at)[0], x, step=1e-4), rel=1e-4, abs=1e-4)
+    assert gradient == pytest.approx(
+        build.slope(lambda at: objective.evaluate(at)[0], x, step=1e-4), rel=1e-4, abs=1e-4
+    )
     assert hessian == pytest.approx(build.slope(lambda at: objective.evaluate(at)[1], x, step=1e-4), rel=1e-4, abs=1e-4)
 
 
@@ -116,15 +120,17 @@ def test_the_fast_kernel_of_scores_alone_equals_the_general_one():
     table, scores = objective.votes, np.random.default_rng(2).normal(0, 3, N_ENTRIES)
     found = []
     for terms in ("plain", "any"):
-        sums, bends = np.zeros((2, N_ENTRIES)), np.zeros((500, 1))
+        sums, curvatures = np.zeros((2, N_ENTRIES)), np.zeros((500, 1))
         if terms == "plain":
-            value = kernels.plain_terms(table.winner, table.loser, table.weight, scores, sums, bends)
+            value = kernels.plain_terms(table.winner, table.loser, table.weight, scores, sums, curvatures)
         else:
             nobody = np.array([[[1.0], [0.0], [1.0], [0.0], [0.0]]])
             everybody, none = np.zeros(500, np.int32), np.zeros(0, np.int64)
             columns = everybody, table.winner, table.loser, table.kind, table.weight
-            value = kernels.any_terms(*columns, scores, *HERE, nobody, False, none, sums, np.zeros((2, 0, 1)), bends)
-        found.append((value, sums, bends))
+            value = kernels.any_terms(
+                *columns, scores, *HERE, nobody, False, none, sums, np.zeros((2, 0, 1)), curvatures
+            )
+        found.append((value, sums, curvatures))
     for fast, general in zip(*found, strict=True):
         np.testing.assert_allclose(fast, general, rtol=1e-12, atol=1e-12)
 
@@ -135,9 +141,9 @@ def test_the_fast_kernel_of_quality_equals_the_general_one(points):
     table, rng = objective.votes, np.random.default_rng(2)
     scores, quality = rng.normal(0, 3, N_ENTRIES), np.array([PARAMETERS["quality"]])
     eta = np.clip(np.array([0.99, 0.5, 0.2, 0.8]) + rng.normal(0, 0.1, (points, N_RATERS)), 0.01, 0.99)
-    raters = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)], axis=1)
-    cloud = scores, rng.uniform(0, 1, N_ENTRIES), rng.normal(size=points), raters
-    columns = objective.rater, table.winner, table.loser
+    profiles = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)], axis=1)
+    cloud = scores, rng.uniform(0, 1, N_ENTRIES), rng.normal(size=points), profiles
+    columns = objective.profile, table.winner, table.loser
     fast = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
     general = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
     value = kernels.quality_terms(*columns, table.weight, *cloud, *fast)
@@ -161,7 +167,9 @@ def test_left_right_and_tie_are_all_there_is(build, link):
     rng = np.random.default_rng(4)
     for _ in range(50):
         gap, (logit, log_slope, log_threshold, bias) = rng.normal(0, 2), rng.normal(size=4)
-        found = [chance_of(kind, gap, link, (logit, log_slope, log_threshold, bias)) for kind in (WON_LEFT, WON_RIGHT, TIED)]
+        found = [
+            chance_of(kind, gap, link, (logit, log_slope, log_threshold, bias)) for kind in (WON_LEFT, WON_RIGHT, TIED)
+        ]
         assert sum(found) == pytest.approx(1, abs=1e-12)
         quality, slope, threshold = 1 / (1 + np.exp(-logit)), np.exp(log_slope), np.exp(log_threshold)
         assert found == pytest.approx(build.chances(gap, link, quality, slope, threshold, bias), abs=1e-12)
@@ -198,17 +206,17 @@ def test_as_the_threshold_goes_to_0_so_do_ties(build, link, gap):
 @pytest.mark.parametrize("prior", [0.0, 0.7])
 def test_the_virtual_item_is_a_win_and_a_loss_against_score_0(build, link, prior):
     score = np.array([-5.0, -0.3, 0.0, 1.0, 7.0])
-    slope, bend = np.empty(5), np.empty(5)
+    slope, curvature = np.empty(5), np.empty(5)
 
     def cost(at):
         return -prior * (np.log(build.chances(at, link)[0]) + np.log(build.chances(at, link)[1]))
 
-    value = kernels.virtual_terms(score, prior, link == "normal", slope, bend)
+    value = kernels.virtual_terms(score, prior, link == "normal", slope, curvature)
     assert value == pytest.approx(cost(score).sum(), rel=1e-10)
     step = 1e-3
     below, above = cost(score - step), cost(score + step)
     assert slope == pytest.approx((above - below) / (2 * step), rel=1e-5, abs=1e-5)
-    assert bend == pytest.approx((above - 2 * cost(score) + below) / step**2, rel=1e-4, abs=1e-5)
+    assert curvature == pytest.approx((above - 2 * cost(score) + below) / step**2, rel=1e-4, abs=1e-5)
 
 
 def test_perfect_annotators_make_it_bradley_terry():

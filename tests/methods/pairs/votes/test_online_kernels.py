@@ -17,7 +17,7 @@ def paper(mean_i, mean_j, var_i, var_j, alpha, beta, better):
     """Equations 12 to 18 as they are printed, given C1, for a vote that i is better."""
     e_i, e_j, c1, c2 = math.exp(mean_i), math.exp(mean_j), better, 1 - better
     pull = alpha * e_i / (alpha * e_i + beta * e_j) - e_i / (e_i + e_j)
-    bend = alpha * e_i * beta * e_j / (alpha * e_i + beta * e_j) ** 2 - e_i * e_j / (e_i + e_j) ** 2
+    curvature = alpha * e_i * beta * e_j / (alpha * e_i + beta * e_j) ** 2 - e_i * e_j / (e_i + e_j) ** 2
     s = alpha + beta
     c = (c1 * alpha + c2 * beta) / s
     first = (c1 * (alpha + 1) * alpha + c2 * alpha * beta) / (c * (s + 1) * s)
@@ -25,7 +25,7 @@ def paper(mean_i, mean_j, var_i, var_j, alpha, beta, better):
     new_alpha = (first - second) * first / (second - first**2)
     new_beta = (first - second) * (1 - first) / (second - first**2)
     means = mean_i + var_i * pull, mean_j - var_j * pull
-    variances = var_i * max(1 + var_i * bend, 1e-4), var_j * max(1 + var_j * bend, 1e-4)
+    variances = var_i * max(1 + var_i * curvature, 1e-4), var_j * max(1 + var_j * curvature, 1e-4)
     return c, means, variances, (new_alpha, new_beta)
 
 
@@ -112,13 +112,13 @@ def test_pull_and_bend_are_derivatives(build, gap, quality, ties):
     outcomes = [(won, kernels.win(gap, 1.0, *quality, ties))]
     if ties:
         outcomes.append((tied, kernels.tie(gap, *quality, ties)))
-    for chance, (_, pull, bend, *_) in outcomes:
+    for chance, (_, pull, curvature, *_) in outcomes:
 
         def rise(at, chance=chance):
             return build.slope(lambda point: np.log(chance(point[0])), np.array([at]), 1e-4)[0]
 
         assert pull == pytest.approx(rise(gap), abs=1e-5)
-        assert bend == pytest.approx((rise(gap + 1e-3) - rise(gap - 1e-3)) / 2e-3, abs=1e-4)
+        assert curvature == pytest.approx((rise(gap + 1e-3) - rise(gap - 1e-3)) / 2e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("gap", [-1.0, 0.0, 0.7, 3.0])
@@ -134,9 +134,9 @@ def test_scores_have_nearly_the_moments_of_the_true_posterior(gap, quality):
         total = joint.sum()
         mean = (joint.sum(axis=1) @ x) / total
         square = (joint.sum(axis=1) @ x**2) / total
-        _, pull, bend, *_ = kernels.win(gap, 2 * variance, *quality, 0.0)
+        _, pull, curvature, *_ = kernels.win(gap, 2 * variance, *quality, 0.0)
         assert variance * pull == pytest.approx(mean, abs=allowed * math.sqrt(variance))
-        assert kernels.narrowed(variance, bend) == pytest.approx(square - mean**2, abs=allowed * variance)
+        assert kernels.narrowed(variance, curvature) == pytest.approx(square - mean**2, abs=allowed * variance)
 
 
 @pytest.mark.parametrize("share_of_ties", [0.0, 0.3])
@@ -147,9 +147,9 @@ def test_ten_million_updates_stay_finite(crowd, share_of_ties):
     right = ((left + rng.integers(1, 40, n)) % 40).astype(np.int32)
     annotator = rng.integers(0, 5, n, dtype=np.int32)
     order = np.where(left < right, 1, -1)
-    says = {"malicious": -order, "random": rng.choice([-1, 1], n), "perfect": order, "one-sided": np.ones(n)}[crowd].astype(
-        np.int8
-    )
+    says = {"malicious": -order, "random": rng.choice([-1, 1], n), "perfect": order, "one-sided": np.ones(n)}[
+        crowd
+    ].astype(np.int8)
     outcome = np.where(rng.random(n) < share_of_ties, np.int8(0), says)
     mean = rng.choice([-700.0, 0.0, 700.0], 40) if crowd != "perfect" else np.zeros(40)
     variance, alpha, beta, counts = np.full(40, 4.0), np.full(5, 10.0), np.full(5, 1.0), np.zeros(2)

@@ -42,7 +42,7 @@ def test_derivatives_of_a_mean_agree_with_finite_differences(build, cloud, link,
     model, x = cloud(link, free)
     gradient = model.evaluate(x)[1]
     hessian, v = model.hessian(), np.random.default_rng(3).normal(size=len(x))
-    assert model.curvature(v) == pytest.approx(hessian @ v, rel=1e-9, abs=1e-9)
+    assert model.hessian_product(v) == pytest.approx(hessian @ v, rel=1e-9, abs=1e-9)
     assert model.diagonal() == pytest.approx(np.diag(hessian), rel=1e-9, abs=1e-9)
     assert gradient == pytest.approx(build.slope(lambda at: model.evaluate(at)[0], x, step=1e-5), rel=1e-5, abs=1e-5)
     assert hessian == pytest.approx(build.slope(lambda at: model.evaluate(at)[1], x, step=1e-5), rel=1e-5, abs=1e-5)
@@ -57,7 +57,9 @@ def test_a_mean_over_a_cloud_is_that_of_draws_from_it(cloud, link, free):
     signs = error * rng.normal(size=(4000, len(x)))
     drawn = [model.evaluate(x + sign * away) for away in signs for sign in (1, -1)]
     values, gradients = np.array([each[0] for each in drawn]), np.array([each[1] for each in drawn])
-    assert value == pytest.approx(values.mean(), abs=0.02 * (values.mean() - model.evaluate(x)[0]) + 4 * values.std() / 4000**0.5)
+    assert value == pytest.approx(
+        values.mean(), abs=0.02 * (values.mean() - model.evaluate(x)[0]) + 4 * values.std() / 4000**0.5
+    )
     assert gradient == pytest.approx(gradients.mean(axis=0), abs=4 * gradients.std(axis=0).max() / 4000**0.5)
 
 

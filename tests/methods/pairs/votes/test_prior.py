@@ -40,7 +40,9 @@ def test_where_only_neighbours_meet_a_weak_prior_is_chosen(method, seed):
 def test_what_is_chosen_is_what_is_fitted(method):
     study = simulate.pairs(items=30, annotators=20, votes=1500, ties=0.1, seed=3).judgments
     by_default = method().fit(study)
-    fixed = method(prior=chosen(by_default), **({} if method is BradleyTerry else {"quality_prior": (2.0, 2.0)})).fit(study)
+    fixed = method(prior=chosen(by_default), **({} if method is BradleyTerry else {"quality_prior": (2.0, 2.0)})).fit(
+        study
+    )
     assert by_default.score == pytest.approx(fixed.score, abs=1e-6)
     assert not any(note.startswith("prior ") for note in fixed.notes)
 
@@ -52,7 +54,10 @@ def test_names_and_the_order_of_rows_do_not_matter(build, method):
     one, shuffled = method().fit(study), method().fit(build.rows_of(study, rng.permutation(n)))
     assert chosen(one) == chosen(shuffled)
     assert one.score.tobytes() == shuffled.score.tobytes()
-    item, who = rng.permutation(30).astype(np.int32), rng.permutation(20).astype(np.int32)  # other codes are other names
+    item, who = (
+        rng.permutation(30).astype(np.int32),
+        rng.permutation(20).astype(np.int32),
+    )  # other codes are other names
     pairs = study.pairs
     renamed = method().fit(
         build.with_pairs(study, annotator=who[pairs.annotator], left=item[pairs.left], right=item[pairs.right])
@@ -68,7 +73,8 @@ def test_the_chosen_prior_predicts_new_votes_about_as_well_as_any(build):
         study = simulate.pairs(items=40, annotators=30, votes=6000, spread=1.0, seed=seed).judgments
         seen, new = build.rows_of(study, np.arange(500)), build.rows_of(study, np.arange(500, 6000))
         value = {
-            strength: build.log_posterior(new, BradleyTerry(prior=strength, intervals=False).fit(seen).score, 0.0) / 5500
+            strength: build.log_posterior(new, BradleyTerry(prior=strength, intervals=False).fit(seen).score, 0.0)
+            / 5500
             for strength in STRENGTHS
         }
         lost.append(max(value.values()) - value[chosen(BradleyTerry(intervals=False).fit(seen))])
@@ -94,7 +100,7 @@ def test_a_vote_left_out_is_predicted_about_as_by_a_fit_without_it(prior, free):
         without = minimise(model(table.weight - (np.arange(len(table)) == row)), found, max_iter=100, tol=1e-8).x
         one = type(table)(*(getattr(table, name)[[row]] for name in table.__slots__))
         one = type(table)(one.annotator, one.winner, one.loser, one.kind, np.ones(1))
-        alone = VoteModel(one, one.annotator, 12, whole.n_raters, "logistic", free, Priors(0.0, (1.0, 1.0)))
+        alone = VoteModel(one, one.annotator, 12, whole.n_profiles, "logistic", free, Priors(0.0, (1.0, 1.0)))
         exact.append(-alone.evaluate(without)[0])
     weight = table.weight / table.weight.sum()
     # With qualities the gap and the rater move together, which one step of each does not see.

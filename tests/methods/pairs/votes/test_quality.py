@@ -19,10 +19,16 @@ def one_annotator(study, link, free, ties=0.7):
     table = votes(study.judgments.pairs, words, pooled=False, sides="bias" in free)
     normal = {"ties": (np.log(ties), 1.0), "bias": (0.0, 1.0)}
     model = VoteModel(
-        table, table.annotator, words.n_entries, 1, link, free, Priors(1e6, (2.0, 2.0), {name: normal[name] for name in free[1:]})
+        table,
+        table.annotator,
+        words.n_entries,
+        1,
+        link,
+        free,
+        Priors(1e6, (2.0, 2.0), {name: normal[name] for name in free[1:]}),
     )
     start = model.layout.pack(score=study.gold.value, **{name: np.array([0.1]) for name in free})
-    x = minimise(model, start, held=slice(words.n_entries), max_iter=50, tol=1e-6).x
+    x = minimise(model, start, fixed=slice(words.n_entries), max_iter=50, tol=1e-6).x
     model.evaluate(x)
     return model, x
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.methods.supervised.cells.training_set import grades_of, lesson, sampled
+from crowdrank.methods.supervised.cells.training_set import grades_of, sampled, training_set
 
 
 def study(tasks, items=3):
@@ -18,35 +18,37 @@ def test_tasks_without_gold_and_with_one_grade_are_not_learned_from():
     judgments, columns = study(4)
     grade = [0, 1, 2, 1, 1, 1, None, None, None, 0, 0, 1]
     known = pl.DataFrame({**columns, "grade": grade}).drop_nulls()
-    found = lesson(judgments, cr.gold(known), None, seed=0)
+    found = training_set(judgments, cr.gold(known), None, seed=0)
     assert [entries.tolist() for entries in found.tasks] == [[0, 1, 2], [9, 10, 11]]
-    assert found.held == ()
+    assert found.validation == ()
 
 
 def test_some_tasks_are_held_back_where_there_are_enough():
     judgments, columns = study(40)
-    found = lesson(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 40}), None, seed=0)
-    assert (len(found.tasks), len(found.held)) == (32, 8)
+    found = training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 40}), None, seed=0)
+    assert (len(found.tasks), len(found.validation)) == (32, 8)
     assert len(found.whole.tasks) == 40
 
 
 def test_named_tasks_are_never_learned_from():
     judgments, columns = study(5)
-    found = lesson(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), ["q01"], seed=0)
-    assert [entries[0] for entries in found.held] == [3]
+    found = training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), ["q01"], seed=0)
+    assert [entries[0] for entries in found.validation] == [3]
     assert found.whole is found
     with pytest.raises(cr.JudgmentError, match="'nowhere', which is no task"):
-        lesson(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), ["nowhere"], seed=0)
+        training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), ["nowhere"], seed=0)
     with pytest.raises(cr.JudgmentError, match="every task"):
-        lesson(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), [f"q0{n}" for n in range(5)], seed=0)
+        training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), [f"q0{n}" for n in range(5)], seed=0)
 
 
-@pytest.mark.parametrize(("grade", "message"), [([1, 1, 1], "no task has items of different gold"), ([], "share no item")])
+@pytest.mark.parametrize(
+    ("grade", "message"), [([1, 1, 1], "no task has items of different gold"), ([], "share no item")]
+)
 def test_gold_that_teaches_nothing_is_refused(grade, message):
     judgments, columns = study(1)
     known = {**columns, "grade": grade} if grade else {"task": ["q00"], "item": ["unknown"], "grade": [1]}
     with pytest.raises(cr.JudgmentError, match=message):
-        lesson(judgments, cr.gold(known), None, seed=0)
+        training_set(judgments, cr.gold(known), None, seed=0)
 
 
 def test_samples_hold_every_grade_and_no_item_twice():
@@ -67,6 +69,28 @@ def test_samples_hold_every_grade_and_no_item_twice():
 def test_scores_and_ranks_are_cut_into_levels_by_task():
     judgments, columns = study(2, items=5)
     scores = [10, 20, 30, 40, 50, 7, 7, 7, 9, 9]
-    assert grades_of(cr.gold({**columns, "score": scores}), judgments.vocabulary).tolist() == [0, 1, 2, 3, 4, 0, 0, 0, 3, 3]
+    assert grades_of(cr.gold({**columns, "score": scores}), judgments.vocabulary).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        0,
+        0,
+        0,
+        3,
+        3,
+    ]
     ranks = [5, 4, 3, 2, 1, 2, 2, 2, 1, 1]
-    assert grades_of(cr.gold({**columns, "rank": ranks}), judgments.vocabulary).tolist() == [0, 1, 2, 3, 4, 0, 0, 0, 3, 3]
+    assert grades_of(cr.gold({**columns, "rank": ranks}), judgments.vocabulary).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        0,
+        0,
+        0,
+        3,
+        3,
+    ]

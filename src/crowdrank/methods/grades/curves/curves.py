@@ -1,9 +1,10 @@
 """The curves of annotators: how likely each grade is at each relevance, found by expectation and maximisation.
 
-Relevance is integrated out on a grid: the curves are those that make the judgments most likely whatever the relevance of each entry,
-which a joint maximum over both would not give (it takes the noise of entries with few judgments for relevance). An expectation
-is two passes over the judgments: by entry, for the posteriors, and by annotator, for what those say of their curves. A maximisation is one
-Newton step of all curves and of the crowd's mean curve together (an annotator with few judgments moves with the crowd).
+Relevance is integrated out on a grid: the curves are those that make the judgments most likely whatever the relevance
+of each entry, which a joint maximum over both would not give (it takes the noise of entries with few judgments for
+relevance). An expectation is two passes over the judgments: by entry, for the posteriors, and by annotator, for what
+those say of their curves. A maximisation is one Newton step of all curves and of the crowd's mean curve together (an
+annotator with few judgments moves with the crowd).
 """
 
 from __future__ import annotations
@@ -27,24 +28,27 @@ ROWS_AT_ONCE = 1 << 16
 SMALLEST = 1e-300  # chance whose logarithm is taken
 DIFFICULTY_NODES = 5
 DIFFICULTY_SPREAD = 0.5  # of log ε
-SLOPE_SPREAD, INTERCEPT_SPREAD = 0.5, 1.0  # of the annotators around the crowd, chosen by how well rankings agree with gold
+SLOPE_SPREAD, INTERCEPT_SPREAD = (
+    0.5,
+    1.0,
+)  # of the annotators around the crowd, chosen by how well rankings agree with gold
 LONGEST_STEP = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The judgments sorted by entry and, as `by_rater`, by rater; a rater is an annotator or an annotator on a task."""
+    """The judgments sorted by entry and, as `by_profile`, by rater; a rater is an annotator or an annotator on a task."""
 
     entry: Codes
-    rater: Codes
+    profile: Codes
     level: Codes
     entry_starts: NDArray[np.int64]
-    by_rater: NDArray[np.int64]
-    rater_starts: NDArray[np.int64]
+    by_profile: NDArray[np.int64]
+    profile_starts: NDArray[np.int64]
     scale: Codes  # of each rater
 
     @property
-    def n_raters(self) -> int:
+    def n_profiles(self) -> int:
         return len(self.scale)
 
     @property
@@ -52,23 +56,23 @@ class Rows:
         return len(self.entry_starts) - 1
 
 
-def sorted_rows(entry: Codes, rater: Codes, level: Codes, scale: Codes, n_entries: int) -> Rows:
+def sorted_rows(entry: Codes, profile: Codes, level: Codes, scale: Codes, n_entries: int) -> Rows:
     """Sorted, so that the order in which judgments came does not matter."""
-    rater_bits, level_bits = _bits(len(scale)), _bits(int(level.max(initial=0)) + 1)
+    profile_bits, level_bits = _bits(len(scale)), _bits(int(level.max(initial=0)) + 1)
     keys = (
-        (entry.astype(np.int64) << rater_bits | rater) << level_bits
+        (entry.astype(np.int64) << profile_bits | profile) << level_bits
     ) | level  # one number sorts several times as fast as three
     keys.sort()
     level, keys = (keys & ((1 << level_bits) - 1)).astype(np.int32), keys >> level_bits
-    rater, entry = (keys & ((1 << rater_bits) - 1)).astype(np.int32), (keys >> rater_bits).astype(np.int32)
-    by_rater = np.argsort(rater, kind="stable")
+    profile, entry = (keys & ((1 << profile_bits) - 1)).astype(np.int32), (keys >> profile_bits).astype(np.int32)
+    by_profile = np.argsort(profile, kind="stable")
     return Rows(
         entry,
-        rater,
+        profile,
         level,
         np.searchsorted(entry, np.arange(n_entries + 1)),
-        by_rater,
-        np.searchsorted(rater[by_rater], np.arange(len(scale) + 1)),
+        by_profile,
+        np.searchsorted(profile[by_profile], np.arange(len(scale) + 1)),
         scale,
     )
 
@@ -124,7 +128,7 @@ def first_crowd(rows: Rows, scales: Scales) -> Crowd:
     most = int(scales.n_levels.max(initial=1))
     centre = np.zeros((len(scales.grade), 2 * most))
     for scale, n in enumerate(scales.n_levels):
-        count = np.bincount(rows.level[rows.scale[rows.rater] == scale], minlength=n).astype(np.float64)
+        count = np.bincount(rows.level[rows.scale[rows.profile] == scale], minlength=n).astype(np.float64)
         share = (count + 0.5) / (count.sum() + 0.5 * n)
         normal = np.array([NormalDist().inv_cdf(p) for p in np.cumsum(share) - share / 2])
         centre[scale, :n] = normal - normal.mean()
@@ -142,7 +146,8 @@ def crowd_of(centre: Floats, n_levels: NDArray[np.int64]) -> Crowd:
 def gaussians(slope: Floats, intercept: Floats, n_levels: NDArray[np.int64]) -> Gaussians:
     """The curves with these slopes and intercepts of the log-odds as normal densities.
 
-    Of all sets of densities that give the same curves, the one whose mixture has about mean 0 and variance 1, as relevance has.
+    Of all sets of densities that give the same curves, the one whose mixture has about mean 0 and variance 1, as
+    relevance has.
     """
     there = np.arange(slope.shape[1]) < n_levels[:, None]
     x = np.linspace(-REACH, REACH, 33)
@@ -177,7 +182,10 @@ class Curves:
         relevance = np.empty(len(rows.entry))
         for start in range(0, len(relevance), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            log = np.log(np.maximum(self.posterior[rows.entry[part]], SMALLEST)) - self.table[rows.rater[part], rows.level[part]]
+            log = (
+                np.log(np.maximum(self.posterior[rows.entry[part]], SMALLEST))
+                - self.table[rows.profile[part], rows.level[part]]
+            )
             others = np.exp(log - log.max(axis=1, keepdims=True))
             relevance[part] = others @ self.nodes.x / others.sum(axis=1)
         return relevance
@@ -197,42 +205,52 @@ class CurveFit:
         wide = 2 * self.most
         busiest = float(np.quantile(np.diff(rows.entry_starts), 0.99)) if rows.n_entries else 0.0
         self._look(1 / np.sqrt(1 + busiest))
-        self.step, self.variance = np.zeros((rows.n_raters, wide)), np.zeros((rows.n_raters, wide))
-        self.before, self.length = np.zeros((rows.n_raters, wide)), np.ones(rows.n_raters)
-        self.pull = np.zeros((rows.n_raters, wide, wide))
-        self.by_entry, self.by_rater = (
+        self.step, self.variance = np.zeros((rows.n_profiles, wide)), np.zeros((rows.n_profiles, wide))
+        self.before, self.length = np.zeros((rows.n_profiles, wide)), np.ones(rows.n_profiles)
+        self.pull = np.zeros((rows.n_profiles, wide, wide))
+        self.by_entry, self.by_profile = (
             RowSum(len(rows.entry), 1),
             RowSum(len(rows.entry), len(self.scale_levels) * wide * (wide + 1)),
         )
-        self.entry_of, self.level_of = rows.entry[rows.by_rater], rows.level[rows.by_rater]
+        self.entry_of, self.level_of = rows.entry[rows.by_profile], rows.level[rows.by_profile]
 
     def _look(self, narrowest: float) -> None:
         """Use a grid for posteriors as narrow as this."""
         self.nodes = nodes_for(narrowest, self.difficulty)
-        self.table = np.zeros((self.rows.n_raters, self.most, len(self.nodes.x)))
+        self.table = np.zeros((self.rows.n_profiles, self.most, len(self.nodes.x)))
         self.posterior = np.empty((self.rows.n_entries, len(self.nodes.x)))
 
     def _too_coarse(self, relevance: Floats) -> bool:
         """Are the narrowest posteriors narrower than the steps of the grid?"""
         step = 2 * REACH / (len(np.unique(self.nodes.x)) - 1)
         variance = self.posterior @ self.nodes.x**2 - relevance**2
-        return len(variance) > 0 and step > 2 * REACH / (MOST_NODES - 1) and float(np.quantile(variance, 0.05)) < step**2
+        return (
+            len(variance) > 0 and step > 2 * REACH / (MOST_NODES - 1) and float(np.quantile(variance, 0.05)) < step**2
+        )
 
     def expect(self) -> float:
         """The posteriors of all entries given the curves; returns the log-posterior of the curves."""
         rows, nodes, scale = self.rows, self.nodes, self.rows.scale
         slope, intercept = np.hsplit(self.theta, 2)
-        bend, shift = self.crowd.spread[scale] / 2, self.crowd.shift[scale]
-        self.by_rater(
+        curvature, shift = self.crowd.spread[scale] / 2, self.crowd.shift[scale]
+        self.by_profile(
             lambda r, _: kernels.log_curves(
-                *_groups(rows.rater_starts, r), slope, intercept, self.n_levels, bend, shift, nodes.x, nodes.sharp, self.table
+                *_groups(rows.profile_starts, r),
+                slope,
+                intercept,
+                self.n_levels,
+                curvature,
+                shift,
+                nodes.x,
+                nodes.sharp,
+                self.table,
             )
         )
         _, evidence = self.by_entry(
             lambda r, _: kernels.posteriors(
                 *_groups(rows.entry_starts, r),
                 rows.entry_starts,
-                rows.rater,
+                rows.profile,
                 rows.level,
                 self.table,
                 nodes.log_prior,
@@ -248,11 +266,11 @@ class CurveFit:
         rows, nodes, scale = self.rows, self.nodes, self.rows.scale
         deviation = self.theta - self.crowd.centre[scale]
         slope = np.ascontiguousarray(self.theta[:, : self.most])
-        bend, shift = self.crowd.spread[scale] / 2, self.crowd.shift[scale]
-        total, _ = self.by_rater(
-            lambda r, total: kernels.rater_steps(
-                *_groups(rows.rater_starts, r), rows.rater_starts, self.entry_of, self.level_of, scale, self.n_levels,
-                self.posterior, self.table, nodes.x, nodes.sharp, slope, bend, shift, deviation, self.precision,
+        curvature, shift = self.crowd.spread[scale] / 2, self.crowd.shift[scale]
+        total, _ = self.by_profile(
+            lambda r, total: kernels.profile_steps(
+                *_groups(rows.profile_starts, r), rows.profile_starts, self.entry_of, self.level_of, scale, self.n_levels,
+                self.posterior, self.table, nodes.x, nodes.sharp, slope, curvature, shift, deviation, self.precision,
                 self.step, self.variance, self.pull, total,
             )
         )  # fmt: skip
@@ -280,7 +298,8 @@ class CurveFit:
     def _standardise(self, curves: Floats) -> None:
         """Let curves follow relevance to mean 0 and variance 1 (parameter expansion).
 
-        Only the prior of relevance holds its scale, and where entries are well known that alone would take hundreds of steps.
+        Only the prior of relevance holds its scale, and where entries are well known that alone would take hundreds of
+        steps.
         """
         x, judged = self.nodes.x, np.diff(self.rows.entry_starts) > 0
         overall = self.posterior[judged].mean(axis=0) if judged.any() else np.exp(self.nodes.log_prior)

@@ -13,9 +13,11 @@ from crowdrank.study import Codes, Judgments
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradeTable:
-    """Who gave which entry which step of the scale, once each: who gives an entry the same grade again says nothing new.
+    """Who gave which entry which step of the scale, once each: who gives an entry the same grade again says nothing
+    new.
 
-    Sorted by entry, annotator and step, so that what is computed from the rows does not depend on the order of the judgments.
+    Sorted by entry, annotator and step, so that what is computed from the rows does not depend on the order of the
+    judgments.
     """
 
     levels: Levels
@@ -35,14 +37,14 @@ class GradeTable:
 
 def grade_table(judgments: Judgments) -> GradeTable:
     """The grades of a study, sorted; more than 32 different ones are taken together into 32 steps."""
-    grades, words, levels = judgments.grades, judgments.vocabulary, grade_levels(judgments.grades)
+    grades, vocabulary, levels = judgments.grades, judgments.vocabulary, grade_levels(judgments.grades)
     order = grouped(levels.code, len(levels))[0]
-    for codes, size in ((grades.annotator, len(words.annotators)), (grades.entry, words.n_entries)):
+    for codes, size in ((grades.annotator, len(vocabulary.annotators)), (grades.entry, vocabulary.n_entries)):
         order = order[grouped(codes[order], size)[0]]
     columns = grades.entry[order], grades.annotator[order], levels.code[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     if not first.all():
         columns = columns[0][first], columns[1][first], columns[2][first]
-    starts = np.searchsorted(columns[0], np.arange(words.n_entries + 1))
-    return GradeTable(levels, *columns, starts, len(words.annotators))
+    starts = np.searchsorted(columns[0], np.arange(vocabulary.n_entries + 1))
+    return GradeTable(levels, *columns, starts, len(vocabulary.annotators))

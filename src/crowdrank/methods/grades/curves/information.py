@@ -15,7 +15,8 @@ DENSITY = np.exp(-NODES * NODES / 2) / np.exp(-NODES * NODES / 2).sum()
 
 
 def informativeness(curves: Gaussians) -> tuple[Floats, Floats]:
-    """Per annotator: of a grade about an entry's relevance, and of a grade in a pair about the difference (Metrikov et al., eq. 5, 11).
+    """Per annotator: of a grade about an entry's relevance, and of a grade in a pair about the difference (Metrikov et
+    al., eq. 5, 11).
 
     Relevance is N(0, 1) before the grade, so that a difference is N(0, 2).
     """

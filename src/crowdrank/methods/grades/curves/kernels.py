@@ -1,7 +1,9 @@
-"""Kernels of the graded models: curves of the annotators at nodes of relevance, posteriors of entries, steps of the annotators.
+"""Kernels of the graded models: curves of the annotators at nodes of relevance, posteriors of entries, steps of the
+annotators.
 
-A node is a relevance, with a difficulty where that is modelled. At node q, annotator a gives level g with a chance proportional to
-exp(b_g + s_g x_q / ε_q + w (s_g + k)² / 2 · (1 − 1 / ε_q)): at ε = 1 a softmax with intercepts b and slopes s.
+A node is a relevance, with a difficulty where that is modelled. At node q, annotator a gives level g with a chance
+proportional to exp(b_g + s_g x_q / ε_q + w (s_g + k)² / 2 · (1 − 1 / ε_q)): at ε = 1 a softmax with intercepts b and
+slopes s.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)
-def log_curves(first, last, slope, intercept, n_levels, bend, shift, x, sharp, table):
+def log_curves(first, last, slope, intercept, n_levels, curvature, shift, x, sharp, table):
     """The logarithm of every level's chance at every node, for annotators `first` to `last`."""
     for a in range(first, last):
         for q in range(len(x)):
             top = -np.inf
             for g in range(n_levels[a]):
                 leaning = slope[a, g] + shift[a]
-                value = intercept[a, g] + slope[a, g] * x[q] * sharp[q] + bend[a] * leaning * leaning * (1 - sharp[q])
+                value = (
+                    intercept[a, g] + slope[a, g] * x[q] * sharp[q] + curvature[a] * leaning * leaning * (1 - sharp[q])
+                )
                 table[a, g, q] = value
                 top = max(top, value)
             total = 0.0
@@ -32,7 +36,7 @@ def log_curves(first, last, slope, intercept, n_levels, bend, shift, x, sharp, t
 
 
 @nb.njit(cache=True, nogil=True)
-def posteriors(first, last, starts, rater, level, table, log_prior, posterior):
+def posteriors(first, last, starts, profile, level, table, log_prior, posterior):
     """The posterior of each entry over the nodes; returns the logarithm of the evidence."""
     evidence = 0.0
     n = len(log_prior)
@@ -41,7 +45,7 @@ def posteriors(first, last, starts, rater, level, table, log_prior, posterior):
         for q in range(n):
             own[q] = log_prior[q]
         for row in range(starts[entry], starts[entry + 1]):
-            curve = table[rater[row], level[row]]
+            curve = table[profile[row], level[row]]
             for q in range(n):
                 own[q] += curve[q]
         top = own[0]
@@ -58,14 +62,15 @@ def posteriors(first, last, starts, rater, level, table, log_prior, posterior):
 
 
 @nb.njit(cache=True, nogil=True)
-def rater_steps(
-    first, last, starts, entry, level, scale, n_levels, posterior, table, x, sharp, slope, bend, shift, deviation, precision,
+def profile_steps(
+    first, last, starts, entry, level, scale, n_levels, posterior, table, x, sharp, slope, curvature, shift, deviation, precision,
     step, variance, pull, total,
 ):  # fmt: skip
     """One Newton step for each annotator, the crowd held where it is, and what it takes to move the crowd along.
 
-    The step solves (F + P) step = gradient, F the Fisher information of the judgments, P the prior's precision. `variance` is the diagonal
-    of (F + P)⁻¹, `pull` (F + P)⁻¹ P: how annotators follow the crowd. `total` sums, per scale, P − P (F + P)⁻¹ P and the crowd's gradient.
+    The step solves (F + P) step = gradient, F the Fisher information of the judgments, P the prior's precision.
+    `variance` is the diagonal of (F + P)⁻¹, `pull` (F + P)⁻¹ P: how annotators follow the crowd. `total` sums, per
+    scale, P − P (F + P)⁻¹ P and the crowd's gradient.
     """
     most, n = slope.shape[1], len(x)
     count, lever = np.empty((most, n)), np.empty((most, n))
@@ -75,8 +80,8 @@ def rater_steps(
         _count(starts[a], starts[a + 1], entry, level, posterior, count)
         for g in range(size):
             for q in range(n):
-                lever[g, q] = x[q] * sharp[q] + 2 * bend[a] * (slope[a, g] + shift[a]) * (1 - sharp[q])
-        _slopes_and_bends(size, count, table[a], lever, gradient, matrix)
+                lever[g, q] = x[q] * sharp[q] + 2 * curvature[a] * (slope[a, g] + shift[a]) * (1 - sharp[q])
+        _slopes_and_curvatures(size, count, table[a], lever, gradient, matrix)
         for i in range(2 * size):
             strength, at = precision[i // size], i + (most - size) * (i // size)
             gradient[i] -= strength * deviation[a, at]
@@ -98,7 +103,7 @@ def _count(first, last, entry, level, posterior, count):
 
 
 @nb.njit(cache=True, nogil=True)
-def _slopes_and_bends(size, count, log_chance, lever, gradient, matrix):
+def _slopes_and_curvatures(size, count, log_chance, lever, gradient, matrix):
     """The gradient of the expected log-likelihood by slopes and intercepts, and (lower half) its Fisher information."""
     for i in range(2 * size):
         gradient[i] = 0.0

@@ -13,7 +13,7 @@ from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.methods.grades.curves.curves import Curves, Gaussians, Nodes, Rows, sorted_rows
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
-from crowdrank.methods.pairs.votes.fit import Raters
+from crowdrank.methods.pairs.votes.fit import Profiles
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
@@ -30,28 +30,32 @@ ENOUGH = 30  # grades
 class Graded:
     """The grades of a study, made ready."""
 
-    raters: Raters
+    profiles: Profiles
     scales: Scales
     rows: Rows
 
 
 def prepare(judgments: Judgments, quality_per: Literal["study", "task"]) -> Graded:
     """Find the scales, sort the judgments."""
-    words, grades = judgments.vocabulary, judgments.grades
-    scales = scales_of(grades, len(words.annotators))
-    raters = _raters(judgments, quality_per)
-    rows = sorted_rows(grades.entry, raters.of_row, scales.level, scales.of_annotator[raters.annotator], words.n_entries)
-    return Graded(raters, scales, rows)
+    vocabulary, grades = judgments.vocabulary, judgments.grades
+    scales = scales_of(grades, len(vocabulary.annotators))
+    profiles = _profiles(judgments, quality_per)
+    rows = sorted_rows(
+        grades.entry, profiles.of_row, scales.level, scales.of_annotator[profiles.annotator], vocabulary.n_entries
+    )
+    return Graded(profiles, scales, rows)
 
 
-def _raters(judgments: Judgments, quality_per: Literal["study", "task"]) -> Raters:
-    words, grades = judgments.vocabulary, judgments.grades
+def _profiles(judgments: Judgments, quality_per: Literal["study", "task"]) -> Profiles:
+    vocabulary, grades = judgments.vocabulary, judgments.grades
     if quality_per == "study":
-        return Raters(grades.annotator, np.arange(len(words.annotators), dtype=np.int32), None)
-    n_tasks = max(len(words.tasks), 1)
-    keys = grades.annotator.astype(np.int64) * n_tasks + words.entry_task[grades.entry]
+        return Profiles(grades.annotator, np.arange(len(vocabulary.annotators), dtype=np.int32), None)
+    n_tasks = max(len(vocabulary.tasks), 1)
+    keys = grades.annotator.astype(np.int64) * n_tasks + vocabulary.entry_task[grades.entry]
     distinct, of_row = np.unique(keys, return_inverse=True)
-    return Raters(of_row.astype(np.int32), (distinct // n_tasks).astype(np.int32), (distinct % n_tasks).astype(np.int32))
+    return Profiles(
+        of_row.astype(np.int32), (distinct // n_tasks).astype(np.int32), (distinct % n_tasks).astype(np.int32)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +106,9 @@ def of_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
     parts = [slice(start, start + ENTRIES_AT_ONCE) for start in range(0, max(len(posterior), 1), ENTRIES_AT_ONCE)]
     relevance = [_summary(posterior[part].reshape(-1, len(x), per_x).sum(axis=2), x) for part in parts]
     mean, error, low, high = (np.concatenate(values) for values in zip(*relevance, strict=True))
-    difficulty = None if per_x == 1 else np.exp(-np.concatenate([posterior[part] @ np.log(nodes.sharp) for part in parts]))
+    difficulty = (
+        None if per_x == 1 else np.exp(-np.concatenate([posterior[part] @ np.log(nodes.sharp) for part in parts]))
+    )
     return Relevance(mean, error, low, high, difficulty)
 
 
@@ -120,13 +126,17 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
 
 
 def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
-    raters = study.raters
-    count = np.diff(study.rows.rater_starts)
+    profiles = study.profiles
+    count = np.diff(study.rows.profile_starts)
     quality, evidence = _seen_by_others(study.rows, judgments.vocabulary.entry_task, curves)
-    columns = annotator_columns(judgments, quality, evidence, raters.annotator, raters.task)
+    columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task)
     alone, paired = informativeness(curves.gaussians)
     columns["verdict"][(alone < NOTHING) & (count >= ENOUGH) & (columns["verdict"] != "one-sided")] = "random"
-    return columns | {"informativeness": alone, "pair_informativeness": paired, "spread": np.sqrt(curves.gaussians.variance)}
+    return columns | {
+        "informativeness": alone,
+        "pair_informativeness": paired,
+        "spread": np.sqrt(curves.gaussians.variance),
+    }
 
 
 def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Floats]:
@@ -134,30 +144,30 @@ def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Fl
 
     By relevance that holds their own grades, whoever graded what few others did would agree with themselves.
     """
-    relevance, whose = curves.by_others(rows), (rows.rater.astype(np.int64) << 32) | task[rows.entry]
+    relevance, whose = curves.by_others(rows), (rows.profile.astype(np.int64) << 32) | task[rows.entry]
     order = np.lexsort((rows.level, whose))
     starts = np.flatnonzero(np.r_[True, np.diff(whose[order]) != 0, True][: len(order) + 1])
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    rater, level = rows.rater[order[starts[:-1]]], rows.level[order].astype(np.float64)
+    profile, level = rows.profile[order[starts[:-1]]], rows.level[order].astype(np.float64)
     clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
-    total, right = (sum_by(rater, values, rows.n_raters) for values in (clear, agree))
+    total, right = (sum_by(profile, values, rows.n_profiles) for values in (clear, agree))
     with np.errstate(invalid="ignore"):
-        return right / total, sum_by(rater, clear * worth_of_lists(starts, level), rows.n_raters)
+        return right / total, sum_by(profile, clear * worth_of_lists(starts, level), rows.n_profiles)
 
 
 def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:
     """One row for each annotator and grade of their scale: what it means to them."""
-    words, raters = judgments.vocabulary, study.raters
-    rater, level = np.nonzero(np.arange(curves.mean.shape[1]) < curves.n_levels[:, None])
+    vocabulary, profiles = judgments.vocabulary, study.profiles
+    profile, level = np.nonzero(np.arange(curves.mean.shape[1]) < curves.n_levels[:, None])
     grade = np.zeros((len(study.scales.grade), curves.mean.shape[1]))
     for scale, grades in enumerate(study.scales.grade):
         grade[scale, : len(grades)] = grades
-    task = {} if raters.task is None else {"task": words.tasks[raters.task[rater]]}
+    task = {} if profiles.task is None else {"task": vocabulary.tasks[profiles.task[profile]]}
     return {
-        "annotator": words.annotators[raters.annotator[rater]],
+        "annotator": vocabulary.annotators[profiles.annotator[profile]],
         **task,
-        "grade": grade[study.rows.scale[rater], level],
-        "mean": curves.mean[rater, level],
-        "spread": np.sqrt(curves.variance)[rater],
-        "weight": curves.weight[rater, level],
+        "grade": grade[study.rows.scale[profile], level],
+        "mean": curves.mean[profile, level],
+        "spread": np.sqrt(curves.variance)[profile],
+        "weight": curves.weight[profile, level],
     }

@@ -1,9 +1,9 @@
 """The scales that annotators grade on: which grades are one level, and who shares a scale with whom.
 
-Grades mean the same only among those who use the same scale. Files do not say which scale that is, but the grades do: whoever never
-leaves 0 to 10 is taken to share one scale, whoever goes up to 100 another, up to 1,000 a third, and so on; fractions of one
-(probabilities) are a scale of their own. A scale with more than MOST_LEVELS different grades is cut into LEVELS parts that hold about as
-many judgments each. Levels ascend with the grades.
+Grades mean the same only among those who use the same scale. Files do not say which scale that is, but the grades do:
+whoever never leaves 0 to 10 is taken to share one scale, whoever goes up to 100 another, up to 1,000 a third, and so
+on; fractions of one (probabilities) are a scale of their own. A scale with more than MOST_LEVELS different grades is
+cut into LEVELS parts that hold about as many judgments each. Levels ascend with the grades.
 """
 
 from __future__ import annotations

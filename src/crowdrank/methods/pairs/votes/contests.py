@@ -1,7 +1,8 @@
-"""The contests of a study: for every two entries that were compared, how often each was put first. For methods that need no more.
+"""The contests of a study: for every two entries that were compared, how often each was put first. For methods that
+need no more.
 
-Rankings and grades are counted where they stand, without writing out their pairs: a thousand tasks of a hundred items ranked ten
-times are fifty million pairs, and five million contests.
+Rankings and grades are counted where they stand, without writing out their pairs: a thousand tasks of a hundred items
+ranked ten times are fifty million pairs, and five million contests.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ MOST_CELLS = 64_000_000  # 256 MB of counts; studies with more possible contests
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contests:
-    """Rows `starts[e]:starts[e + 1]` are the contests of entry `e`, by ascending opponent; every contest has a row on each side.
+    """Rows `starts[e]:starts[e + 1]` are the contests of entry `e`, by ascending opponent; every contest has a row on
+    each side.
 
-    Counts are whole numbers of half wins (a tie is half a win for each side), so the order of the judgments cannot matter.
+    Counts are whole numbers of half wins (a tie is half a win for each side), so the order of the judgments cannot
+    matter.
     """
 
     starts: NDArray[np.int64]
@@ -43,24 +46,30 @@ class Contests:
 
 def contests(judgments: Judgments) -> Contests:
     """Count every preference of the study, whatever its kind."""
-    words = judgments.vocabulary
-    sizes = np.diff(words.task_starts)
-    return _in_tables(judgments) if int((sizes**2).sum()) <= MOST_CELLS else _by_sorting(as_pairs(judgments), words)
+    vocabulary = judgments.vocabulary
+    sizes = np.diff(vocabulary.task_starts)
+    return (
+        _in_tables(judgments) if int((sizes**2).sum()) <= MOST_CELLS else _by_sorting(as_pairs(judgments), vocabulary)
+    )
 
 
 def _in_tables(judgments: Judgments) -> Contests:
     """With a table of all pairs of items for each task."""
-    words, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
-    sizes = np.diff(words.task_starts)
-    size = sizes[words.entry_task]
-    place = np.arange(words.n_entries) - words.task_starts[:-1][words.entry_task]
-    row = (np.cumsum(sizes**2) - sizes**2)[words.entry_task] + place * size  # where the table row of an entry begins
+    vocabulary, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
+    sizes = np.diff(vocabulary.task_starts)
+    size = sizes[vocabulary.entry_task]
+    place = np.arange(vocabulary.n_entries) - vocabulary.task_starts[:-1][vocabulary.entry_task]
+    row = (np.cumsum(sizes**2) - sizes**2)[
+        vocabulary.entry_task
+    ] + place * size  # where the table row of an entry begins
     table = np.zeros(int((sizes**2).sum()), dtype=np.int32)
     _count_pairs(pairs.left, pairs.right, pairs.outcome, row, place, table)
-    in_task = words.task_starts[lists.list_task], words.task_starts[lists.list_task + 1]
+    in_task = vocabulary.task_starts[lists.list_task], vocabulary.task_starts[lists.list_task + 1]
     by_task = np.argsort(lists.list_task, kind="stable")  # so that the table of one task stays in the cache
-    _count_lists(by_task, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table)
-    first = words.task_starts[words.entry_task]
+    _count_lists(
+        by_task, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table
+    )
+    first = vocabulary.task_starts[vocabulary.entry_task]
     number = _rows(row, place, size, table)
     starts = np.r_[0, np.cumsum(number)]
     other, won, lost = (np.empty(starts[-1], np.int32) for _ in range(3))
@@ -68,18 +77,18 @@ def _in_tables(judgments: Judgments) -> Contests:
     return Contests(starts, other, won, lost)
 
 
-def _by_sorting(pairs: Pairs, words: Vocabulary) -> Contests:
+def _by_sorting(pairs: Pairs, vocabulary: Vocabulary) -> Contests:
     """With one sort of all pairs: for tasks of so many items that most were never compared."""
     low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
     points = 1 + np.where(pairs.left < pairs.right, pairs.outcome, -pairs.outcome)  # half wins of the lower code
-    keys = np.sort((low.astype(np.int64) * words.n_entries + high) * 4 + points)
+    keys = np.sort((low.astype(np.int64) * vocabulary.n_entries + high) * 4 + points)
     begin = np.flatnonzero(np.r_[True, keys[1:] // 4 != keys[:-1] // 4][: len(keys)])
     won = np.add.reduceat(keys % 4, begin) if len(begin) else np.zeros(0, np.int64)
     lost = 2 * np.diff(np.r_[begin, len(keys)]) - won
-    low, high = keys[begin] // 4 // words.n_entries, keys[begin] // 4 % words.n_entries
+    low, high = keys[begin] // 4 // vocabulary.n_entries, keys[begin] // 4 % vocabulary.n_entries
     entry, other = np.r_[low, high], np.r_[high, low]
-    order = np.argsort(entry * words.n_entries + other)
-    starts = np.searchsorted(entry[order], np.arange(words.n_entries + 1))
+    order = np.argsort(entry * vocabulary.n_entries + other)
+    starts = np.searchsorted(entry[order], np.arange(vocabulary.n_entries + 1))
     columns = (column[order].astype(np.int32) for column in (other, np.r_[won, lost], np.r_[lost, won]))
     return Contests(starts, *columns)
 

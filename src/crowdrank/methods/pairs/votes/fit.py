@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import TIED, Votes, as_pairs, votes
-from crowdrank.methods.pairs.votes.intervals import Sure, how_sure, with_intervals
+from crowdrank.methods.pairs.votes.intervals import PosteriorSummary, summarise_posterior, with_intervals
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel, logistic
 from crowdrank.methods.pairs.votes.prior import choose_prior
 from crowdrank.methods.protocols import Description
@@ -19,7 +19,7 @@ from crowdrank.methods.result import (
     agreement,
     annotator_columns,
     check_kinds,
-    hang_together,
+    dependent_pairs_note,
     make_consensus,
     worth_of_preferences,
 )
@@ -52,11 +52,13 @@ class Settings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ModelVariant:
     """Which case of the vote model a method is."""
 
     link: Link = "logistic"
-    per_rater: tuple[str, ...] = ()  # free parameters of the raters, beside that of ties; none: everybody is one rater
+    free_parameters: tuple[
+        str, ...
+    ] = ()  # free parameters of the raters, beside that of ties; none: everybody is one rater
     quality_prior: tuple[float, float] | None = None
     quality_per: Literal["study", "task"] = "study"
     slope_spread: float = 1.0
@@ -70,7 +72,7 @@ def beta_prior(given: tuple[float, float] | None, prior: float | None) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class Raters:
+class Profiles:
     """Whose parameters each row of votes tells about."""
 
     of_row: Codes
@@ -82,23 +84,23 @@ class Raters:
 
 
 def fit_pairs(
-    settings: Settings, judgments: Judgments, shape: Shape, pairs: Pairs | None = None, gold: Gold | None = None
+    settings: Settings, judgments: Judgments, shape: ModelVariant, pairs: Pairs | None = None, gold: Gold | None = None
 ) -> Consensus:
     """The consensus of a probabilistic pairwise method. `pairs` where it does not look at the judgments' own."""
     check_kinds(settings.description, judgments)
-    words = judgments.vocabulary
+    vocabulary = judgments.vocabulary
     pairs = as_pairs(judgments) if pairs is None else pairs
-    table = votes(pairs, words, pooled=not shape.per_rater, sides="bias" in shape.per_rater)
-    raters = _raters(judgments, table, shape)
+    table = votes(pairs, vocabulary, pooled=not shape.free_parameters, sides="bias" in shape.free_parameters)
+    profiles = _profiles(judgments, table, shape)
 
     beta = beta_prior(shape.quality_prior, settings.prior)
 
     def model_with(prior: float) -> VoteModel:
-        return _model(table, raters, words, shape, Priors(prior, beta))
+        return _model(table, profiles, vocabulary, shape, Priors(prior, beta))
 
     prior = 1.0 if settings.prior is None else settings.prior
     model = model_with(prior)
-    start = _start(model, raters, words, gold)
+    start = _start(model, profiles, vocabulary, gold)
     if model.free:
         start = _rough(model, start)
     notes = []
@@ -108,43 +110,47 @@ def fit_pairs(
         notes.append(f"prior {prior:g}, chosen from the votes")
     found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and raters")
     theta = model.layout.unpack(found.x)
-    sure = how_sure(model, found.x, words, settings.prior, shape.quality_prior) if settings.intervals else None
+    sure = (
+        summarise_posterior(model, found.x, vocabulary, settings.prior, shape.quality_prior)
+        if settings.intervals
+        else None
+    )
     consensus = make_consensus(
         settings.description,
         judgments,
         theta.score,
         fit=found.fit,
-        annotators=_columns(judgments, model, found.x, raters, sure),
+        annotators=_columns(judgments, model, found.x, profiles, sure),
         compared=pairs,
-        notes=[*notes, *((*sure.notes, *hang_together(judgments)) if sure else ())],
+        notes=[*notes, *((*sure.notes, *dependent_pairs_note(judgments)) if sure else ())],
         settings={"prior": prior, "quality_prior": beta, **_of_everybody(model, found.x)},
     )
     return consensus if sure is None else with_intervals(consensus, sure.spread, sure.middle[: len(theta.score)])
 
 
-def _raters(judgments: Judgments, table: Votes, shape: Shape) -> Raters:
-    words = judgments.vocabulary
-    if not shape.per_rater:
-        return Raters(table.annotator, np.zeros(1, np.int32), None)
+def _profiles(judgments: Judgments, table: Votes, shape: ModelVariant) -> Profiles:
+    vocabulary = judgments.vocabulary
+    if not shape.free_parameters:
+        return Profiles(table.annotator, np.zeros(1, np.int32), None)
     if shape.quality_per == "study":
-        return Raters(table.annotator, np.arange(len(words.annotators), dtype=np.int32), None)
-    n_tasks = max(len(words.tasks), 1)
+        return Profiles(table.annotator, np.arange(len(vocabulary.annotators), dtype=np.int32), None)
+    n_tasks = max(len(vocabulary.tasks), 1)
     annotator, task = judgments.annotator_and_task()
     keys = np.unique(annotator.astype(np.int64) * n_tasks + task)
-    row_keys = table.annotator.astype(np.int64) * n_tasks + words.entry_task[table.winner]
+    row_keys = table.annotator.astype(np.int64) * n_tasks + vocabulary.entry_task[table.winner]
     of_row = np.searchsorted(keys, row_keys).astype(np.int32)
-    return Raters(of_row, (keys // n_tasks).astype(np.int32), (keys % n_tasks).astype(np.int32))
+    return Profiles(of_row, (keys // n_tasks).astype(np.int32), (keys % n_tasks).astype(np.int32))
 
 
-def _model(table: Votes, raters: Raters, words: Vocabulary, shape: Shape, priors: Priors) -> VoteModel:
+def _model(table: Votes, profiles: Profiles, vocabulary: Vocabulary, shape: ModelVariant, priors: Priors) -> VoteModel:
     """The vote model of this shape; ties are modelled where there are any."""
     tied = float(table.weight[table.kind == TIED].sum())
     share = min(tied / (float(table.weight.sum()) or 1.0), 0.99)
     normal = {"slope": (0.0, shape.slope_spread), "bias": (0.0, BIAS_SPREAD)}
     normal["ties"] = (_usual_ties(share, shape.link) if tied else 0.0, TIE_SPREAD)
-    free = (*shape.per_rater, "ties") if tied else shape.per_rater
+    free = (*shape.free_parameters, "ties") if tied else shape.free_parameters
     priors = replace(priors, normal={name: normal[name] for name in free if name in normal})
-    return VoteModel(table, raters.of_row, words.n_entries, len(raters), shape.link, free, priors)
+    return VoteModel(table, profiles.of_row, vocabulary.n_entries, len(profiles), shape.link, free, priors)
 
 
 def _usual_ties(share: float, link: Link) -> float:
@@ -153,16 +159,16 @@ def _usual_ties(share: float, link: Link) -> float:
     return float(np.log(tau))
 
 
-def _start(model: VoteModel, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:
+def _start(model: VoteModel, profiles: Profiles, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
     start = np.zeros(model.layout.size)
     blocks = model.layout.unpack(start)
     if gold is None:
-        blocks.score[:] = _start_scores(model.votes, words.n_entries)
+        blocks.score[:] = _start_scores(model.votes, vocabulary.n_entries)
     if "ties" in model.free:
         assert model.priors.normal is not None
         blocks.ties[:] = model.priors.normal["ties"][0]
     if "quality" in model.free:
-        quality = _start_quality(model.votes, raters, words, gold)
+        quality = _start_quality(model.votes, profiles, vocabulary, gold)
         blocks.quality[:] = np.log(quality / (1 - quality))
     return start
 
@@ -174,49 +180,60 @@ def _start_scores(table: Votes, n_entries: int) -> Floats:
     return np.asarray(APART * np.log((won + 1) / (lost + 1)))
 
 
-def _start_quality(table: Votes, raters: Raters, words: Vocabulary, gold: Gold | None) -> Floats:
+def _start_quality(table: Votes, profiles: Profiles, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
     """The quality each rater starts from: START, or the share of gold pairs they put right, shrunk to everybody's share."""
     if gold is None:
-        return np.full(len(raters), START)
-    truth = gold.align(words)
+        return np.full(len(profiles), START)
+    truth = gold.align(vocabulary)
     gap = np.where(table.kind == TIED, np.nan, truth[table.winner] - truth[table.loser])
     decided = np.where(np.abs(gap) > 0, table.weight, 0.0)  # NaN, where gold is missing, is not above 0
-    right = sum_by(raters.of_row, np.where(gap > 0, table.weight, 0.0), len(raters))
-    total = sum_by(raters.of_row, decided, len(raters))
+    right = sum_by(profiles.of_row, np.where(gap > 0, table.weight, 0.0), len(profiles))
+    total = sum_by(profiles.of_row, decided, len(profiles))
     everybody = float((right.sum() + START) / (total.sum() + 1))
     return (right + 2 * everybody) / (total + 2)
 
 
 def _rough(model: VoteModel, start: Floats) -> Floats:
     """Scores that fit the raters as they start."""
-    return minimise(model, start, max_iter=100, tol=0.1, held=slice(model.n_entries, None), what="start").x
+    return minimise(model, start, max_iter=100, tol=0.1, fixed=slice(model.n_entries, None), what="start").x
 
 
-def _columns(judgments: Judgments, model: VoteModel, x: Floats, raters: Raters, sure: Sure | None) -> dict[str, NDArray[Any]]:
+def _columns(
+    judgments: Judgments, model: VoteModel, x: Floats, profiles: Profiles, sure: PosteriorSummary | None
+) -> dict[str, NDArray[Any]]:
     """What was learned about the annotators; of pooled ones, how far they agree with the scores."""
     theta, table = model.layout.unpack(x), model.votes
-    if len(raters) == 1 and not set(model.free) & {"quality", "slope", "bias"}:
+    if len(profiles) == 1 and not set(model.free) & {"quality", "slope", "bias"}:
         return annotator_columns(judgments, *agreement(judgments, theta.score))
     extra: dict[str, NDArray[Any]] = {}
     if "quality" in model.free:
         quality = logistic(theta.quality)
         # A vote between equal items tells nothing of who gave it: each counts by what it tells (the Fisher information at ½).
-        tells = np.where(table.kind == TIED, 0.0, np.tanh((theta.score[table.winner] - theta.score[table.loser]) / 2) ** 2)
-        evidence = sum_by(raters.of_row, table.weight * tells, len(raters)) * worth_of_preferences(judgments)[raters.annotator]
+        tells = np.where(
+            table.kind == TIED, 0.0, np.tanh((theta.score[table.winner] - theta.score[table.loser]) / 2) ** 2
+        )
+        evidence = (
+            sum_by(profiles.of_row, table.weight * tells, len(profiles))
+            * worth_of_preferences(judgments)[profiles.annotator]
+        )
         if sure is not None:
             low, high = sure.interval("quality")
             extra |= {"quality_low": np.minimum(low, quality), "quality_high": np.maximum(high, quality)}
     else:
         quality, evidence = agreement(judgments, theta.score)
-    for name, shown, scale in (("slope", "slope", np.exp), ("ties", "tie_threshold", np.exp), ("bias", "left_bias", np.asarray)):
+    for name, shown, scale in (
+        ("slope", "slope", np.exp),
+        ("ties", "tie_threshold", np.exp),
+        ("bias", "left_bias", np.asarray),
+    ):
         if name in model.free:
             extra[shown] = scale(getattr(theta, name))
             if sure is not None and name == "bias":
                 extra["left_bias_low"], extra["left_bias_high"] = sure.interval("bias")
-    return annotator_columns(judgments, quality, evidence, raters.annotator, raters.task) | extra
+    return annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task) | extra
 
 
 def _of_everybody(model: VoteModel, x: Floats) -> dict[str, float]:
     """What was learned of a crowd taken as one rater."""
-    pooled = model.n_raters == 1 and model.free == ("ties",)
+    pooled = model.n_profiles == 1 and model.free == ("ties",)
     return {"tie_threshold": float(np.exp(x[-1]))} if pooled else {}

@@ -17,11 +17,13 @@ from crowdrank.study import Floats, Vocabulary
 
 NINETY_FIVE = 1.959964  # standard errors
 FLAT = (1.0, 1.0)
-TOLD_TOO_LITTLE = "the votes hardly tell how far apart items are from how good annotators are: intervals may be too narrow"
+TOLD_TOO_LITTLE = (
+    "the votes hardly tell how far apart items are from how good annotators are: intervals may be too narrow"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Sure:
+class PosteriorSummary:
     """The middle of what the votes leave possible, and how far it reaches."""
 
     model: VoteModel
@@ -39,12 +41,18 @@ class Sure:
         return self.middle[where] - error, self.middle[where] + error
 
 
-def how_sure(
-    model: VoteModel, mode: Floats, words: Vocabulary, prior: float | None, quality_prior: tuple[float, float] | None
-) -> Sure:
-    """From the mode. Where quality is estimated, the middle lies elsewhere, and `model` is left averaging over the posterior.
+def summarise_posterior(
+    model: VoteModel,
+    mode: Floats,
+    vocabulary: Vocabulary,
+    prior: float | None,
+    quality_prior: tuple[float, float] | None,
+) -> PosteriorSummary:
+    """From the mode. Where quality is estimated, the middle lies elsewhere, and `model` is left averaging over the
+    posterior.
 
-    The priors are those that were given. An annotator's own interval takes nothing from the crowd, unless told to by a prior.
+    The priors are those that were given. An annotator's own interval takes nothing from the crowd, unless told to by a
+    prior.
     """
     averages = "quality" in model.free and len(model.votes) > 0
     posterior = posterior_means(model, mode, prior, quality_prior) if averages else None
@@ -52,23 +60,25 @@ def how_sure(
     model.evaluate(middle)
     table, diagonal = model.votes, model.diagonal()
     if model.layout.size <= LARGEST_DENSE:
-        spread = dense_spread(model.hessian(), words.entry_task)
-    elif np.diff(words.task_starts).max() <= LARGEST_BLOCK:
-        spread = block_spread(diagonal, table.winner, table.loser, model.bends[:, 0], words.task_starts)
+        spread = dense_spread(model.hessian(), vocabulary.entry_task)
+    elif np.diff(vocabulary.task_starts).max() <= LARGEST_BLOCK:
+        spread = block_spread(diagonal, table.winner, table.loser, model.curvatures[:, 0], vocabulary.task_starts)
     else:
-        spread = probed_spread(model.curvature, diagonal, words.entry_task)
+        spread = probed_spread(model.hessian_product, diagonal, vocabulary.entry_task)
     if common is not None:
-        spread = spread.widened(common, diagonal, words.entry_task)
-    return Sure(model, middle, spread, quality_prior or FLAT, (TOLD_TOO_LITTLE,) if averages and posterior is None else ())
+        spread = spread.widened(common, diagonal, vocabulary.entry_task)
+    return PosteriorSummary(
+        model, middle, spread, quality_prior or FLAT, (TOLD_TOO_LITTLE,) if averages and posterior is None else ()
+    )
 
 
 def with_intervals(consensus: Consensus, spread: Spread, middle: Floats | None = None) -> Consensus:
     """Add the intervals of scores and ranks, around the scores, or around the middle of what they may be."""
-    words, score = consensus.vocabulary, consensus.score
+    vocabulary, score = consensus.vocabulary, consensus.score
     error = np.sqrt(spread.variance[: len(score)])
-    middle = score if middle is None else _beside(score, middle, error, words)
+    middle = score if middle is None else _beside(score, middle, error, vocabulary)
     scored = ~np.isnan(score)
-    starts = np.searchsorted(words.entry_task[scored], np.arange(len(words.tasks) + 1))
+    starts = np.searchsorted(vocabulary.entry_task[scored], np.arange(len(vocabulary.tasks) + 1))
     rank_low, rank_high = np.zeros((2, len(score)), dtype=np.int32)
     rank_low[scored], rank_high[scored] = rank_interval(middle[scored], error[scored], starts)
     above, below = consensus.neighbours
@@ -84,9 +94,9 @@ def with_intervals(consensus: Consensus, spread: Spread, middle: Floats | None =
     )
 
 
-def _beside(score: Floats, middle: Floats, error: Floats, words: Vocabulary) -> Floats:
+def _beside(score: Floats, middle: Floats, error: Floats, vocabulary: Vocabulary) -> Floats:
     """The middles brought to where the scores lie: only distances within a task mean something."""
     known = 1 / np.maximum(error, 1e-9) ** 2
-    off = sum_by(words.entry_task, known * (score - middle), len(words.tasks))
-    total = sum_by(words.entry_task, known, len(words.tasks))
-    return np.asarray(middle + (off / np.maximum(total, 1e-300))[words.entry_task])
+    off = sum_by(vocabulary.entry_task, known * (score - middle), len(vocabulary.tasks))
+    total = sum_by(vocabulary.entry_task, known, len(vocabulary.tasks))
+    return np.asarray(middle + (off / np.maximum(total, 1e-300))[vocabulary.entry_task])

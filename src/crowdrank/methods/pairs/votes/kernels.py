@@ -1,13 +1,15 @@
 """The terms that votes add to a log-likelihood, with their first and second derivatives; in Numba.
 
-With d the gap between the scores of the winner and the loser, η = σ(q) the rater's quality, a = e^l the slope, b the bias towards the
-left (z = 1 where the winner was shown on the left, −1 where on the right), a decided vote has the probability
+With d the gap between the scores of the winner and the loser, η = σ(q) the rater's quality, a = e^l the slope, b the
+bias towards the left (z = 1 where the winner was shown on the left, −1 where on the right), a decided vote has the
+probability
 
     P = η F(a d + z b) + (1 − η) F(−a d + z b)
 
 F is the link: logistic, or normal with the variance of a difference of two. Ties, with τ = e^t:
 
-    logistic   P(tie) = τ / (τ + 2 cosh((2η − 1) a d / 2)), and P is the chance given that there is no tie. For η = 1 this is
+    logistic   P(tie) = τ / (τ + 2 cosh((2η − 1) a d / 2)), and P is the chance given that there is no tie. For η = 1
+    this is
                Davidson's model. The worse the rater, the less their ties tell: a spammer's come at the same rate whatever the gap.
     normal     a tie where what is seen is below the threshold τ (Glenn and David): F(u) becomes F(u − τ), and of a tie F(u + τ) − F(u − τ)
 
@@ -93,7 +95,7 @@ def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
     by_b = z * (eta * p_u + not_eta * m_u)
     by_dl = by_d + d * by_dd
     slopes = (by_d, by_q, d * by_d, by_t, by_b)
-    bends = (
+    curvatures = (
         (by_dd, by_dq, by_dl, by_dt, by_db),
         (0.0, (not_eta - eta) * by_q, d * by_dq, both * tau * (p_t - m_t), both * z * (p_u - m_u)),
         (0.0, 0.0, d * by_dl, d * by_dt, d * by_db),
@@ -103,7 +105,7 @@ def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
     for i in range(N_PARAMETERS):
         first[i] -= slopes[i] / chance
         for j in range(i, N_PARAMETERS):
-            second[i, j] += (slopes[i] / chance) * (slopes[j] / chance) - bends[i][j] / chance
+            second[i, j] += (slopes[i] / chance) * (slopes[j] / chance) - curvatures[i][j] / chance
     return -math.log(chance)
 
 
@@ -121,12 +123,12 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
     by_uu = (1 - tie) - lead * lead - (0.0 if tied else 1 - tangent * tangent)
     u_d, u_q, u_l = (eta - not_eta) * a / 2, both * a * d, u
     gap = (u_d, u_q, u_l)
-    bend = ((0.0, both * a, u_d), (0.0, both * (not_eta - eta) * a * d, u_q), (0.0, 0.0, u))
+    curvature = ((0.0, both * a, u_d), (0.0, both * (not_eta - eta) * a * d, u_q), (0.0, 0.0, u))
     for i in range(3):
         first[i] += by_u * gap[i]
         second[i, T] -= lead * tie * gap[i]
         for j in range(i, 3):
-            second[i, j] += by_uu * gap[i] * gap[j] + by_u * bend[i][j]
+            second[i, j] += by_uu * gap[i] * gap[j] + by_u * curvature[i][j]
     first[T] += tie - (1.0 if tied else 0.0)
     second[T, T] += tie * (1 - tie)
     log_odds = math.log(tau) - abs(u) - math.log1p(decay * decay)  # finite where the odds are too small for a number
@@ -134,13 +136,30 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
 
 
 @nb.njit(cache=True, nogil=True)
-def any_terms(rater, winner, loser, kind, weight, score, variance, away, raters, normal, active, score_sums, rater_sums, bends):
-    """Adds each vote's gradient and own second derivatives to the sums, writes its Hessian to `bends`; returns minus the log-likelihood.
+def any_terms(
+    profile,
+    winner,
+    loser,
+    kind,
+    weight,
+    score,
+    variance,
+    away,
+    profiles,
+    normal,
+    active,
+    score_sums,
+    profile_sums,
+    curvatures,
+):
+    """Adds each vote's gradient and own second derivatives to the sums, writes its Hessian to `curvatures`; returns
+    minus the log-likelihood.
 
-    Everything is the mean over points. At point p the gap between two scores lies `away[p]` standard errors off, by the scores'
-    `variance`, and `raters[p]` holds η, 1 − η, a, τ, b of each rater. `active` are the numbers of the rater's parameters that are free.
-    Of `score_sums` and `rater_sums`, [0] is the gradient and [1] the diagonal of the Hessian; the rows of the raters' are the active
-    parameters. A row of `bends` is the upper triangle of the Hessian by d and the active parameters.
+    Everything is the mean over points. At point p the gap between two scores lies `away[p]` standard errors off, by the
+    scores' `variance`, and `profiles[p]` holds η, 1 − η, a, τ, b of each rater. `active` are the numbers of the rater's
+    parameters that are free. Of `score_sums` and `profile_sums`, [0] is the gradient and [1] the diagonal of the
+    Hessian; the rows of the raters' are the active parameters. A row of `curvatures` is the upper triangle of the
+    Hessian by d and the active parameters.
     """
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
@@ -148,7 +167,7 @@ def any_terms(rater, winner, loser, kind, weight, score, variance, away, raters,
         places[i + 1] = active[i]
     value = 0.0
     for r in range(len(winner)):
-        k = rater[r]
+        k = profile[r]
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
         tied = kind[r] == TIED
         gap = score[winner[r]] - score[loser[r]]
@@ -157,7 +176,13 @@ def any_terms(rater, winner, loser, kind, weight, score, variance, away, raters,
         term = 0.0
         for p in range(len(away)):
             d = gap + away[p] * error
-            eta, not_eta, a, tau, bias = raters[p, 0, k], raters[p, 1, k], raters[p, 2, k], raters[p, 3, k], raters[p, 4, k]
+            eta, not_eta, a, tau, bias = (
+                profiles[p, 0, k],
+                profiles[p, 1, k],
+                profiles[p, 2, k],
+                profiles[p, 3, k],
+                profiles[p, 4, k],
+            )
             if normal:
                 term += add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
             else:
@@ -173,16 +198,16 @@ def any_terms(rater, winner, loser, kind, weight, score, variance, away, raters,
         at = 0
         for i in range(len(places)):
             if i > 0:
-                rater_sums[0, i - 1, k] += share * first[places[i]]
-                rater_sums[1, i - 1, k] += share * second[places[i], places[i]]
+                profile_sums[0, i - 1, k] += share * first[places[i]]
+                profile_sums[1, i - 1, k] += share * second[places[i], places[i]]
             for j in range(i, len(places)):
-                bends[r, at] = share * second[places[i], places[j]]
+                curvatures[r, at] = share * second[places[i], places[j]]
                 at += 1
     return value
 
 
 @nb.njit(cache=True, nogil=True)
-def plain_terms(winner, loser, weight, score, score_sums, bends):
+def plain_terms(winner, loser, weight, score, score_sums, curvatures):
     """`any_terms` where there is nothing but scores: the logistic link, no ties, quality 1."""
     value, product, factors = 0.0, 1.0, 0
     for r in range(len(winner)):
@@ -200,27 +225,29 @@ def plain_terms(winner, loser, weight, score, score_sums, bends):
         else:
             value += weight[r] * math.log1p(odds)
         pull = weight[r] * odds * right
-        bend = pull * right
+        curvature = pull * right
         score_sums[0, winner[r]] -= pull
         score_sums[0, loser[r]] += pull
-        score_sums[1, winner[r]] += bend
-        score_sums[1, loser[r]] += bend
-        bends[r, 0] = bend
+        score_sums[1, winner[r]] += curvature
+        score_sums[1, loser[r]] += curvature
+        curvatures[r, 0] = curvature
     return value - math.log(product)
 
 
 @nb.njit(cache=True, nogil=True)
-def quality_terms(rater, winner, loser, weight, score, variance, away, raters, score_sums, rater_sums, bends):
+def quality_terms(
+    profile, winner, loser, weight, score, variance, away, profiles, score_sums, profile_sums, curvatures
+):
     """`any_terms` with scores and qualities: the logistic link, no ties."""
     value, product, factors, n_points = 0.0, 1.0, 0, len(away)
     for r in range(len(winner)):
-        k = rater[r]
+        k = profile[r]
         middle, error = score[winner[r]] - score[loser[r]], 0.0
         if n_points > 1:
             error = math.sqrt(variance[winner[r]] + variance[loser[r]])
         slope, logit_slope, own, across, of_quality = 0.0, 0.0, 0.0, 0.0, 0.0
         for point in range(n_points):
-            eta, not_eta = raters[point, 0, k], raters[point, 1, k]
+            eta, not_eta = profiles[point, 0, k], profiles[point, 1, k]
             gap = min(max(middle + away[point] * error, -FURTHEST), FURTHEST)
             odds = math.exp(-gap)
             sigma = 1 / (1 + odds)
@@ -248,48 +275,48 @@ def quality_terms(rater, winner, loser, weight, score, variance, away, raters, s
         score_sums[0, loser[r]] += share * slope
         score_sums[1, winner[r]] += share * own
         score_sums[1, loser[r]] += share * own
-        rater_sums[0, 0, k] -= share * logit_slope
-        rater_sums[1, 0, k] += share * of_quality
-        bends[r, 0] = share * own
-        bends[r, 1] = share * across
-        bends[r, 2] = share * of_quality
+        profile_sums[0, 0, k] -= share * logit_slope
+        profile_sums[1, 0, k] += share * of_quality
+        curvatures[r, 0] = share * own
+        curvatures[r, 1] = share * across
+        curvatures[r, 2] = share * of_quality
     return (value - math.log(product)) / n_points
 
 
 @nb.njit(cache=True, nogil=True)
-def any_curvature(rater, winner, loser, bends, score, raters, score_total, rater_total):
+def any_hessian_product(profile, winner, loser, curvatures, score, profiles, score_total, profile_total):
     """Adds the product of the Hessian of the votes with a vector, given as its scores and its rows of raters' parameters."""
-    n_free = len(raters)
+    n_free = len(profiles)
     local = np.zeros(n_free + 1)
     for r in range(len(winner)):
-        k = rater[r]
+        k = profile[r]
         local[0] = score[winner[r]] - score[loser[r]]
         for i in range(n_free):
-            local[i + 1] = raters[i, k]
+            local[i + 1] = profiles[i, k]
         pull = 0.0
         for j in range(n_free + 1):
-            pull += bends[r, j] * local[j]
+            pull += curvatures[r, j] * local[j]
         at = n_free + 1
         for i in range(1, n_free + 1):
-            rater_total[i - 1, k] += bends[r, i] * local[0] + bends[r, at] * local[i]
+            profile_total[i - 1, k] += curvatures[r, i] * local[0] + curvatures[r, at] * local[i]
             at += 1
             for j in range(i + 1, n_free + 1):
-                rater_total[i - 1, k] += bends[r, at] * local[j]
-                rater_total[j - 1, k] += bends[r, at] * local[i]
+                profile_total[i - 1, k] += curvatures[r, at] * local[j]
+                profile_total[j - 1, k] += curvatures[r, at] * local[i]
                 at += 1
         score_total[winner[r]] += pull
         score_total[loser[r]] -= pull
 
 
 @nb.njit(cache=True, nogil=True)
-def plain_curvature(winner, loser, bends, score, score_total):
-    """`any_curvature` where there is nothing but scores. Rows come sorted by winner: its sum is kept until the next one comes."""
+def plain_hessian_product(winner, loser, curvatures, score, score_total):
+    """`any_hessian_product` where there is nothing but scores. Rows come sorted by winner: its sum is kept until the next one comes."""
     current, total = 0, 0.0
     for r in range(len(winner)):
         if winner[r] != current:
             score_total[current] += total
             current, total = winner[r], 0.0
-        pull = bends[r, 0] * (score[current] - score[loser[r]])
+        pull = curvatures[r, 0] * (score[current] - score[loser[r]])
         total += pull
         score_total[loser[r]] -= pull
     if len(winner):
@@ -297,16 +324,16 @@ def plain_curvature(winner, loser, bends, score, score_total):
 
 
 @nb.njit(cache=True, nogil=True)
-def quality_curvature(rater, winner, loser, bends, score, quality, score_total, quality_total):
-    """`any_curvature` with scores and qualities. Rows come sorted by rater: their sum is kept until the next one comes."""
+def quality_hessian_product(profile, winner, loser, curvatures, score, quality, score_total, quality_total):
+    """`any_hessian_product` with scores and qualities. Rows come sorted by rater: their sum is kept until the next one comes."""
     current, total = 0, 0.0
     for r in range(len(winner)):
-        if rater[r] != current:
+        if profile[r] != current:
             quality_total[current] += total
-            current, total = rater[r], 0.0
+            current, total = profile[r], 0.0
         gap = score[winner[r]] - score[loser[r]]
-        pull = bends[r, 0] * gap + bends[r, 1] * quality[current]
-        total += bends[r, 1] * gap + bends[r, 2] * quality[current]
+        pull = curvatures[r, 0] * gap + curvatures[r, 1] * quality[current]
+        total += curvatures[r, 1] * gap + curvatures[r, 2] * quality[current]
         score_total[winner[r]] += pull
         score_total[loser[r]] -= pull
     if len(winner):
@@ -314,7 +341,7 @@ def quality_curvature(rater, winner, loser, bends, score, quality, score_total, 
 
 
 @nb.njit(cache=True, nogil=True)
-def virtual_terms(score, prior, normal, slope, bend):
+def virtual_terms(score, prior, normal, slope, curvature):
     """Minus the log-likelihood of `prior` wins and losses of every item against one of score 0; writes slope and bend."""
     value = 0.0
     for i in range(len(score)):
@@ -323,7 +350,7 @@ def virtual_terms(score, prior, normal, slope, bend):
         won = max(won, TINY)
         value -= prior * (math.log(won) + math.log(lost))
         slope[i] = -prior * density * (1 / won - 1 / lost)
-        bend[i] = prior * ((density / won) ** 2 + (density / lost) ** 2 - density_slope * (1 / won - 1 / lost))
+        curvature[i] = prior * ((density / won) ** 2 + (density / lost) ** 2 - density_slope * (1 / won - 1 / lost))
     return value
 
 
@@ -335,36 +362,37 @@ def seen(gap, eta, shift, normal):
 
 
 @nb.njit(cache=True, nogil=True)
-def left_out(rater, winner, loser, kind, bend, score, raters, normal, diagonal, count, pseudo, log_chance):
-    """Writes the log-probability of each decided vote, given that it is decided, as the other votes predict it; 0 for ties.
+def left_out(profile, winner, loser, kind, curvature, score, profiles, normal, diagonal, count, pseudo, log_chance):
+    """Writes the log-probability of each decided vote, given that it is decided, as the other votes predict it; 0 for
+    ties.
 
-    Near enough to compare priors: the gap moves by one Newton step without the vote, its variance taken as if scores were
-    independent; the quality by one step of EM without it, from the `count` of the rater's votes and the `pseudo`-votes of the prior
-    (below 0: quality is not estimated).
+    Near enough to compare priors: the gap moves by one Newton step without the vote, its variance taken as if scores
+    were independent; the quality by one step of EM without it, from the `count` of the rater's votes and the
+    `pseudo`-votes of the prior (below 0: quality is not estimated).
     """
     for r in range(len(winner)):
         log_chance[r] = 0.0
         if kind[r] == TIED:
             continue
-        k = rater[r]
-        eta, a, bias = raters[0, k], raters[2, k], raters[4, k]
-        tau = raters[3, k] if normal else 0.0
+        k = profile[r]
+        eta, a, bias = profiles[0, k], profiles[2, k], profiles[4, k]
+        tau = profiles[3, k] if normal else 0.0
         shift = -bias if kind[r] == WON_RIGHT else bias
         d = score[winner[r]] - score[loser[r]]
         p, p_slope, _ = link(a * d + shift - tau, normal)
         m, m_slope, _ = link(-a * d + shift - tau, normal) if eta < 1 else (0.0, 0.0, 0.0)
         chance = max(eta * p + (1 - eta) * m, TINY)
         slope = -a * (eta * p_slope - (1 - eta) * m_slope) / chance  # of the vote's own term, by d
-        if not normal and raters[3, k] > 0:
+        if not normal and profiles[3, k] > 0:
             u = (2 * eta - 1) * a * d / 2
             decay = math.exp(-abs(u))
-            odds = raters[3, k] * decay / (1 + decay * decay)
+            odds = profiles[3, k] * decay / (1 + decay * decay)
             slope -= odds / (1 + odds) * math.tanh(u) * (2 * eta - 1) * a / 2
         if pseudo >= 0:
             others = (eta * (count[k] + pseudo) - eta * p / chance) / max(count[k] - 1 + pseudo, 0.01)
             eta = min(max(others, 0.01), 0.99)
         variance = 1 / diagonal[winner[r]] + 1 / diagonal[loser[r]]
-        d += variance * slope / (1 - min(bend[r] * variance, LARGEST_LEVERAGE))
+        d += variance * slope / (1 - min(curvature[r] * variance, LARGEST_LEVERAGE))
         won = seen(a * d, eta, shift - tau, normal)
         lost = seen(-a * d, eta, -shift - tau, normal) if normal else 1 - won
         log_chance[r] = math.log(max(won, TINY) / max(won + lost, TINY))

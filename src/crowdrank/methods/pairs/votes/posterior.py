@@ -1,15 +1,17 @@
 """Posterior means: the middle of what the votes leave possible, where its highest point lies at the edge.
 
-All scores a little closer together and all qualities a little higher explain the votes of a weak crowd nearly as well. The most likely
-parameters, taken all at once, then lie off the middle: scores too close, by a quarter where annotators are hardly better than a coin.
-So the posterior is approximated by a normal distribution with a mean and a variance for each parameter (Gaussian variational Bayes). Its
-means are where the log-posterior averaged over that distribution is flat; its variances, one over the averaged curvature. Each
-follows from the other, so both are found in rounds, and with them what items and annotators are like in general: how far scores spread,
-the Beta distribution of the crowd's quality, and the normal one of its readiness to tie.
+All scores a little closer together and all qualities a little higher explain the votes of a weak crowd nearly as well.
+The most likely parameters, taken all at once, then lie off the middle: scores too close, by a quarter where annotators
+are hardly better than a coin. So the posterior is approximated by a normal distribution with a mean and a variance for
+each parameter (Gaussian variational Bayes). Its means are where the log-posterior averaged over that distribution is
+flat; its variances, one over the averaged curvature. Each follows from the other, so both are found in rounds, and with
+them what items and annotators are like in general: how far scores spread, the Beta distribution of the crowd's quality,
+and the normal one of its readiness to tie.
 
-Rounds that go on and on in one direction say that this direction is poorly known: if each round moves ρ times as far as the one
-before, the variance along it is 1 / (1 − ρ) times what the curvature says (linear response: Giordano, Broderick, Jordan: Linear
-response methods for accurate covariance estimates from mean field variational Bayes, NeurIPS 2015).
+Rounds that go on and on in one direction say that this direction is poorly known: if each round moves ρ times as far as
+the one before, the variance along it is 1 / (1 − ρ) times what the curvature says (linear response: Giordano,
+Broderick, Jordan: Linear response methods for accurate covariance estimates from mean field variational Bayes, NeurIPS
+2015).
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ def posterior_means(
 ) -> tuple[Floats, Floats] | None:
     """The means of all parameters, and by how much all of them may be off together (one standard error).
 
-    Priors that are not given are fitted. `model` is left averaging over the posterior. None, and `model` as it was, where the votes
-    hardly tell scores from qualities: then no such distribution is near the mode.
+    Priors that are not given are fitted. `model` is left averaging over the posterior. None, and `model` as it was,
+    where the votes hardly tell scores from qualities: then no such distribution is near the mode.
     """
     priors, crowd = model.priors, quality_prior or (1.0, 1.0)
     x, nothing = _from_mode(model, mode, crowd), np.zeros_like(mode)
@@ -55,7 +57,7 @@ def posterior_means(
         model.priors = _priors(score_prior, crowd, _with_ties(model, x, priors.normal or {}))
         near = minimise(model, x, max_iter=1, tol=0.1, what="intervals").x  # short steps are taken without another look
         move, x = near - x, near
-        bent = model.curvature(move)
+        bent = model.hessian_product(move)
         length = max(dot(move, bent), TINY)
         last_rate, rate = rate, min(max(dot(before, bent) / before_length, 0.0), SLOWEST)
         steady = abs(rate - last_rate) < STEADY < rate
@@ -128,13 +130,15 @@ def _crowd(model: VoteModel, x: Floats, near: tuple[float, float]) -> tuple[floa
     assert model.variance is not None
     where = model.layout.slices["quality"]
     a, b = as_beta(x[where], model.variance[where])
-    total = model.n_raters + VIRTUAL
-    seen = np.array([(digamma(one) - digamma(a + b)).sum() - VIRTUAL for one in (a, b)]) / total  # mean log η and log(1 − η)
+    total = model.n_profiles + VIRTUAL
+    seen = (
+        np.array([(digamma(one) - digamma(a + b)).sum() - VIRTUAL for one in (a, b)]) / total
+    )  # mean log η and log(1 − η)
     found = np.array(near)
     for _ in range(50):
         slope = digamma(found) - digamma(found.sum()) - seen
-        bend = np.diag(trigamma(found)) - trigamma(found.sum())
-        step = np.linalg.solve(bend, slope) / found
+        curvature = np.diag(trigamma(found)) - trigamma(found.sum())
+        step = np.linalg.solve(curvature, slope) / found
         found *= np.exp(-np.clip(step, -1, 1))
         if np.abs(step).max() < 1e-9:
             break
@@ -147,7 +151,7 @@ def _with_ties(model: VoteModel, x: Floats, normal: Normal) -> Normal:
         return normal
     assert model.variance is not None
     where, (mean, spread) = model.layout.slices["ties"], normal["ties"]
-    total = model.n_raters + VIRTUAL
+    total = model.n_profiles + VIRTUAL
     fitted = float(x[where].sum() + VIRTUAL * mean) / total
     squares = float((model.variance[where] + (x[where] - fitted) ** 2).sum()) + VIRTUAL * spread**2
     return {**normal, "ties": (fitted, (squares / total) ** 0.5)}

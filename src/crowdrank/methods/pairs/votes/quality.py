@@ -1,8 +1,9 @@
 """Between which values an annotator's quality lies.
 
-Near its ends quality has no bell-shaped posterior on any scale, so there is no short cut by a standard error: the posterior of each rater's
-quality, everything else given, is computed at points on the logit scale. Scores are averaged over: what is not known of a gap brings
-the chances of both answers closer together. What is lost by holding all else fixed, which is little, the quantiles are stretched by.
+Near its ends quality has no bell-shaped posterior on any scale, so there is no short cut by a standard error: the
+posterior of each rater's quality, everything else given, is computed at points on the logit scale. Scores are averaged
+over: what is not known of a gap brings the chances of both answers closer together. What is lost by holding all else
+fixed, which is little, the quantiles are stretched by.
 """
 
 from __future__ import annotations
@@ -22,22 +23,24 @@ WIDEST = 2.0  # standard error on the logit scale: three quarters of all possibl
 NINETY_FIVE = math.log(0.975 / 0.025)  # log-odds
 
 
-def quality_interval(model: VoteModel, x: Floats, variance: Floats, prior: tuple[float, float]) -> tuple[Floats, Floats]:
+def quality_interval(
+    model: VoteModel, x: Floats, variance: Floats, prior: tuple[float, float]
+) -> tuple[Floats, Floats]:
     """The 95 % intervals of all raters' quality, given its Beta prior and the variance of every parameter.
 
     `model` was last evaluated at x.
     """
     where = model.layout.slices["quality"]
     alone = 1 / np.maximum(model.diagonal(), 1 / WIDEST**2)
-    counts = np.bincount(model.rater, model.votes.weight, model.n_raters)
+    counts = np.bincount(model.profile, model.votes.weight, model.n_profiles)
     furthest = np.log(2 + counts)  # whoever has been right n times is not known to be better than that
     centre = np.clip(x[where], -furthest, furthest)
     logit = centre[:, None] + np.sqrt(alone[where])[:, None] * POINTS
     right, wrong = logistic(logit), logistic(-logit)
     log_density = prior[0] * np.log(right) + prior[1] * np.log(wrong)
     v = model.votes
-    rows = model.rater, v.winner, v.loser, v.kind, v.weight
-    _add_log_chances(*rows, x[: model.n_entries], alone, model.raters(x), right, wrong, model.normal, log_density)
+    rows = model.profile, v.winner, v.loser, v.kind, v.weight
+    _add_log_chances(*rows, x[: model.n_entries], alone, model.profiles(x), right, wrong, model.normal, log_density)
     share = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     slope = np.diff(np.pad(share, ((0, 0), (1, 1))), axis=1)
@@ -60,12 +63,12 @@ def _where_it_reaches(below: Floats, logit: Floats, level: float) -> Floats:
 
 
 @nb.njit(cache=True, nogil=True)
-def _add_log_chances(rater, winner, loser, kind, weight, score, variance, raters, right, wrong, normal, total):
+def _add_log_chances(profile, winner, loser, kind, weight, score, variance, profiles, right, wrong, normal, total):
     """Adds the log-probability of every vote to its rater's row, for each quality of that row."""
     blur = 0.5 if normal else math.pi / 8  # by so much of its variance a gap counts less: exact for the normal link
     for r in range(len(winner)):
-        k = rater[r]
-        a, tau, bias = raters[2, k], raters[3, k], raters[4, k]
+        k = profile[r]
+        a, tau, bias = profiles[2, k], profiles[3, k], profiles[4, k]
         tied = kind[r] == TIED
         shift = -bias if kind[r] == WON_RIGHT else bias
         d = a * (score[winner[r]] - score[loser[r]])

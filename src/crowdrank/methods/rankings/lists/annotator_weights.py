@@ -19,7 +19,9 @@ def check_weights(weights: Weights | None) -> tuple[tuple[str, float], ...] | No
     if weights is None:
         return None
     try:
-        pairs = tuple((str(name), weight) for name, weight in (weights.items() if isinstance(weights, Mapping) else weights))
+        pairs = tuple(
+            (str(name), weight) for name, weight in (weights.items() if isinstance(weights, Mapping) else weights)
+        )
     except (TypeError, ValueError):
         raise SettingError(f"weights is {weights!r}; it must be a weight for each name, like {{'bm25': 2.0}}") from None
     for name, weight in pairs:
@@ -37,7 +39,11 @@ def annotator_weights(weights: tuple[tuple[str, float], ...] | None, vocabulary:
     for name, weight in weights:
         if name not in known:
             near = difflib.get_close_matches(name, names, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else f"; there are {', '.join(names[:5])}{' …' * (len(names) > 5)}"
+            hint = (
+                f" (did you mean {near[0]!r}?)"
+                if near
+                else f"; there are {', '.join(names[:5])}{' …' * (len(names) > 5)}"
+            )
             raise SettingError(f"weights: there is no annotator {name!r}{hint}")
         result[known[name]] = weight
     return result

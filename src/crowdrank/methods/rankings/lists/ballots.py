@@ -1,12 +1,13 @@
 """What each annotator said about a task, as ballots: which of the items they judged stands how far above which.
 
-A ballot is a list (a ranking, or the grades an annotator gave within a task), or all pairs an annotator voted on in a task. In each,
-the contest of two items has a *lead*: the chance that the first stands higher is ½ + lead. It is the annotator's own word; how far to
-trust it comes later. A contest that the annotator did not decide has no lead.
+A ballot is a list (a ranking, or the grades an annotator gave within a task), or all pairs an annotator voted on in a
+task. In each, the contest of two items has a *lead*: the chance that the first stands higher is ½ + lead. It is the
+annotator's own word; how far to trust it comes later. A contest that the annotator did not decide has no lead.
 
 Readings of how large the lead is, from N, the number of contests an item wins in the ballot:
 
-    judged    (N_s − N_t) / 2m, m being the items judged alongside: of a list all its items, of pairs those that met both s and t
+    judged    (N_s − N_t) / 2m, m being the items judged alongside: of a list all its items, of pairs those that met
+    both s and t
               (and s and t), N being counted over them
     task      (N_s − N_t) / 2n, n being all items of the task
     hard      ½ for the winner
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import TIED, as_rankings, votes
+from crowdrank.numerics.groups import run_starts
 from crowdrank.study import Codes, Floats, Grades, Judgments, Rankings, Vocabulary
 
 Reading = Literal["judged", "task", "hard", "literal"]
@@ -60,15 +62,15 @@ class PairBallots:
 
 def lists_of(judgments: Judgments, reading: Reading) -> Lists:
     """The rankings and grades of a study."""
-    words = judgments.vocabulary
-    lists = _completed(as_rankings(replace(judgments, grades=_one_grade_each(judgments.grades))), words)
+    vocabulary = judgments.vocabulary
+    lists = _completed(as_rankings(replace(judgments, grades=_one_grade_each(judgments.grades))), vocabulary)
     row_starts = lists.list_starts
     length = np.diff(row_starts)
-    first = np.r_[True, (lists.row_list[1:] != lists.row_list[:-1]) | (lists.position[1:] != lists.position[:-1])][: len(lists)]
+    first = run_starts(lists.row_list, lists.position)
     level_first = np.flatnonzero(first)
     level_end = np.r_[level_first[1:], len(lists)]
     level_list = lists.row_list[level_first]
-    slope, step = _lead(reading, length, np.diff(words.task_starts)[lists.list_task])
+    slope, step = _lead(reading, length, np.diff(vocabulary.task_starts)[lists.list_task])
     return Lists(
         annotator=lists.list_annotator,
         task=lists.list_task,
@@ -102,21 +104,24 @@ def _one_grade_each(grades: Grades) -> Grades:
         return grades
     order = np.lexsort((grades.grade, keys))
     annotator, entry = grades.annotator[order], grades.entry[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(keys[order]) != 0])
+    starts = np.flatnonzero(run_starts(keys[order]))
     mean = np.add.reduceat(grades.grade[order], starts) / np.diff(np.r_[starts, len(order)])
     return Grades(annotator[starts], entry[starts], mean)
 
 
-def _completed(lists: Rankings, words: Vocabulary) -> Rankings:
+def _completed(lists: Rankings, vocabulary: Vocabulary) -> Rankings:
     """Lists that put unlisted items below their own, with those items as one more level."""
     if not lists.unlisted_below.any():
         return lists
     open_lists = np.flatnonzero(lists.unlisted_below)
-    starts, sizes = words.task_starts[lists.list_task[open_lists]], np.diff(words.task_starts)[lists.list_task[open_lists]]
+    starts, sizes = (
+        vocabulary.task_starts[lists.list_task[open_lists]],
+        np.diff(vocabulary.task_starts)[lists.list_task[open_lists]],
+    )
     number = np.repeat(open_lists, sizes)
     entry = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes)
-    listed = lists.row_list.astype(np.int64) * words.n_entries + lists.entry
-    left_out = ~np.isin(number * words.n_entries + entry, listed)
+    listed = lists.row_list.astype(np.int64) * vocabulary.n_entries + lists.entry
+    left_out = ~np.isin(number * vocabulary.n_entries + entry, listed)
     row_list = np.r_[lists.row_list, number[left_out].astype(np.int32)]
     row_entry = np.r_[lists.entry, entry[left_out].astype(np.int32)]
     position = np.r_[lists.position, np.full(left_out.sum(), np.inf)]
@@ -126,19 +131,19 @@ def _completed(lists: Rankings, words: Vocabulary) -> Rankings:
 
 def pair_ballots_of(judgments: Judgments, reading: Reading) -> PairBallots:
     """The pairs of a study; of several votes of an annotator on the same pair, the majority."""
-    words = judgments.vocabulary
+    vocabulary = judgments.vocabulary
     annotator, low, high, outcome = _contests(judgments)
-    rows, row = np.unique(np.r_[annotator, annotator] * words.n_entries + np.r_[low, high], return_inverse=True)
+    rows, row = np.unique(np.r_[annotator, annotator] * vocabulary.n_entries + np.r_[low, high], return_inverse=True)
     opponent, won = np.r_[row[len(low) :], row[: len(low)]], np.r_[outcome, -outcome]
     order = np.lexsort((opponent, row))
     row, opponent, won = row[order], opponent[order], won[order]
     starts = np.searchsorted(row, np.arange(len(rows) + 1))
-    entry = (rows % max(words.n_entries, 1)).astype(np.int32)
-    in_task = np.diff(words.task_starts)[words.entry_task[entry[row]]]
+    entry = (rows % max(vocabulary.n_entries, 1)).astype(np.int32)
+    in_task = np.diff(vocabulary.task_starts)[vocabulary.entry_task[entry[row]]]
     difference, together = _differences(reading, starts, row, opponent, won)
     slope, step = _lead(reading, together, in_task)
     return PairBallots(
-        annotator=(rows // max(words.n_entries, 1)).astype(np.int32),
+        annotator=(rows // max(vocabulary.n_entries, 1)).astype(np.int32),
         entry=entry,
         starts=starts,
         lead=np.where(won != 0, slope * difference + step * np.sign(difference), 0.0),
@@ -164,7 +169,7 @@ def _contests(judgments: Judgments) -> tuple[NDArray[np.int64], Codes, Codes, ND
     toward = np.where(table.kind == TIED, 0, np.where(table.winner < table.loser, 1, -1)) * table.weight
     order = np.lexsort((toward, high, low, table.annotator))
     annotator, low, high = table.annotator[order].astype(np.int64), low[order], high[order]
-    starts = np.flatnonzero(np.r_[True, (np.diff(annotator) != 0) | (np.diff(low) != 0) | (np.diff(high) != 0)][: len(order)])
+    starts = np.flatnonzero(run_starts(annotator, low, high))
     net = np.add.reduceat(toward[order], starts) if len(starts) else np.zeros(0)
     return annotator[starts], low[starts], high[starts], np.sign(net).astype(np.int64)
 

@@ -1,14 +1,16 @@
 """The expected discount of an item's rank in a ballot, without the distribution of the rank.
 
-The rank (0 for the top) is the number of lost contests, each lost independently with its own chance 1 − p. Its generating function is
+The rank (0 for the top) is the number of lost contests, each lost independently with its own chance 1 − p. Its
+generating function is
 
     E[z^r] = Π_contests (p + (1 − p) z) = ((1 + z) / 2)^undecided × Π_decided ((1 + z) / 2 + lead (1 − z))
 
-so a discount that is a sum of powers, D(r) = Σ_q w_q z_q^r (see `numerics.exponentials`), has the expectation Σ_q w_q E[z_q^r]. All items
-that the annotator did not judge share one value. Trust is 2η − 1 for an annotator of quality η: what is left of their leads once the
-reports they turn around are taken off.
+so a discount that is a sum of powers, D(r) = Σ_q w_q z_q^r (see `numerics.exponentials`), has the expectation Σ_q w_q
+E[z_q^r]. All items that the annotator did not judge share one value. Trust is 2η − 1 for an annotator of quality η:
+what is left of their leads once the reports they turn around are taken off.
 
-Everything is multiplied by a factor of the task, given by its logarithm: the discount of rank 20,000 may be no number at all.
+Everything is multiplied by a factor of the task, given by its logarithm: the discount of rank 20,000 may be no number
+at all.
 """
 
 from __future__ import annotations
@@ -103,8 +105,8 @@ def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
 
 @nb.njit(cache=True, nogil=True)
 def _expect_untied(won, size, first, end, slope, step, at_nodes, out):
-    """Without ties, a contest depends on how far apart its places are alone: what an item is to those above it and below it is
-    what its neighbour is, and one contest more. So the cost is linear in the length of the list.
+    """Without ties, a contest depends on how far apart its places are alone: what an item is to those above it and
+    below it is what its neighbour is, and one contest more. So the cost is linear in the length of the list.
     """
     half, gap, _, weight, base, _, _, below = at_nodes
     last = end - 1

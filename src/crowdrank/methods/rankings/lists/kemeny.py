@@ -1,9 +1,9 @@
 """Kemeny orders: the order of a task's items with the least total distance to its lists.
 
-`against[i, j]` is the weight of the lists that put i before j: what it costs to put j before i. First the task falls into parts, each of
-which beats all that follow by majority; every best order keeps to them. Parts up to `exact` items are ordered by dynamic programming
-over subsets, larger ones by local search. Of orders at the same distance, the one that agrees best with the votes (Borda) is taken, so
-that names decide only between items that nothing tells apart.
+`against[i, j]` is the weight of the lists that put i before j: what it costs to put j before i. First the task falls
+into parts, each of which beats all that follow by majority; every best order keeps to them. Parts up to `exact` items
+are ordered by dynamic programming over subsets, larger ones by local search. Of orders at the same distance, the one
+that agrees best with the votes (Borda) is taken, so that names decide only between items that nothing tells apart.
 
 Weights are multiples of a power of two (`exact_weights`): their sums are exact in any order, and equal costs are equal.
 """
@@ -39,27 +39,27 @@ def by_task(lists: Rankings) -> Rankings:
     )
 
 
-def refuse_large_tasks(method: str, words: Vocabulary) -> None:
+def refuse_large_tasks(method: str, vocabulary: Vocabulary) -> None:
     """A table of all pairs must fit."""
-    sizes = np.diff(words.task_starts)
+    sizes = np.diff(vocabulary.task_starts)
     if sizes.max(initial=0) > MOST_ITEMS:
-        worst = words.tasks[int(sizes.argmax())]
+        worst = vocabulary.tasks[int(sizes.argmax())]
         raise JudgmentError(
             f"{method} looks at all pairs of items: task {worst!r} has {sizes.max():,} items, at most {MOST_ITEMS:,} fit; "
             "use borda, rrf or plackett-luce"
         )
 
 
-def left_out(lists: Rankings, words: Vocabulary) -> NDArray[np.int64]:
+def left_out(lists: Rankings, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """How many items each list puts below its own without naming them."""
-    below = np.diff(words.task_starts)[lists.list_task] - np.diff(lists.list_starts)
+    below = np.diff(vocabulary.task_starts)[lists.list_task] - np.diff(lists.list_starts)
     return np.where(lists.unlisted_below, below, 0)
 
 
-def taking_part(lists: Rankings, words: Vocabulary) -> NDArray[np.bool_]:
+def taking_part(lists: Rankings, vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Which entries some list compares with others."""
-    out = left_out(lists, words)
-    part = np.isin(words.entry_task, lists.list_task[out > 0])
+    out = left_out(lists, vocabulary)
+    part = np.isin(vocabulary.entry_task, lists.list_task[out > 0])
     part[lists.entry[(np.diff(lists.list_starts) + out > 1)[lists.row_list]]] = True
     return part
 
@@ -70,26 +70,27 @@ def exact_weights(weight: Floats) -> Floats:
     return np.asarray(np.rint(weight / largest / STEP) * STEP)
 
 
-def kemeny(lists: Rankings, words: Vocabulary, weight: Floats, exact: int, seed: int) -> tuple[Floats, int]:
-    """Entries by how many stand below them in the best order of their task, and how many parts were too large to be ordered exactly.
+def kemeny(lists: Rankings, vocabulary: Vocabulary, weight: Floats, exact: int, seed: int) -> tuple[Floats, int]:
+    """Entries by how many stand below them in the best order of their task, and how many parts were too large to be
+    ordered exactly.
 
     `lists` are in the order of their tasks, `weight` is each annotator's.
     """
-    rows = preferring(lists, words, weight)
-    line, begins = np.full(words.n_entries, -1), np.zeros(words.n_entries + 1, dtype=bool)
-    line_up_tasks(rows, words.task_starts, taking_part(lists, words), line, begins)
+    rows = preferring(lists, vocabulary, weight)
+    line, begins = np.full(vocabulary.n_entries, -1), np.zeros(vocabulary.n_entries + 1, dtype=bool)
+    line_up_tasks(rows, vocabulary.task_starts, taking_part(lists, vocabulary), line, begins)
     starts = np.flatnonzero(begins)
     shakes, searched = np.random.default_rng(seed).random(SHAKES), 0
-    in_line = np.bincount(words.entry_task[line >= 0], minlength=len(words.tasks))
-    first, task = words.task_starts[:-1][words.entry_task], words.entry_task
-    below = in_line[task] - (np.arange(words.n_entries) - first) - 1  # of each place in line
-    score = np.full(words.n_entries, np.nan)
+    in_line = np.bincount(vocabulary.entry_task[line >= 0], minlength=len(vocabulary.tasks))
+    first, task = vocabulary.task_starts[:-1][vocabulary.entry_task], vocabulary.entry_task
+    below = in_line[task] - (np.arange(vocabulary.n_entries) - first) - 1  # of each place in line
+    score = np.full(vocabulary.n_entries, np.nan)
     placed = np.flatnonzero(line >= 0)
     score[first[placed] + line[placed]] = below[placed]
     # Parts of one item, which are most, are in order. The others are brought into it one by one.
-    ends = np.minimum(np.r_[starts[1:], words.n_entries], (first + in_line[task])[starts])
+    ends = np.minimum(np.r_[starts[1:], vocabulary.n_entries], (first + in_line[task])[starts])
     for begin, end in zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True):
-        against, votes = preferences(rows, int(task[begin]), words.task_starts)
+        against, votes = preferences(rows, int(task[begin]), vocabulary.task_starts)
         order = line[begin:end]
         if end - begin <= exact:
             _solve(order, against, votes)
@@ -100,9 +101,9 @@ def kemeny(lists: Rankings, words: Vocabulary, weight: Floats, exact: int, seed:
     return score, searched
 
 
-def preferring(lists: Rankings, words: Vocabulary, weight: Floats) -> tuple[Any, ...]:
+def preferring(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> tuple[Any, ...]:
     """The lists as the kernels take them: lists of task t are `task_lists[t] : task_lists[t + 1]`."""
-    task_lists = np.searchsorted(lists.list_task, np.arange(len(words.tasks) + 1))
+    task_lists = np.searchsorted(lists.list_task, np.arange(len(vocabulary.tasks) + 1))
     counts = exact_weights(weight)[lists.list_annotator]
     return task_lists, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, counts
 

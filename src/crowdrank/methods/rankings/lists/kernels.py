@@ -1,10 +1,11 @@
 """What a list adds to the likelihood of the Plackett-Luce model, and to its derivatives.
 
-A list is a series of groups of tied rows, the best first. From a group of m, the items are chosen one after the other: after r of them,
-m − r are left, each a share (m − r) / m of itself, beside `below`, the worth of all that follow. The last choice of all is none, and
-left out; where `unlisted` is −1, nothing is chosen from the last group at all. `lists` are where each list starts, its task, how many items it puts below without naming them, its weight; and over all rows
-the entry, and whether it is tied with the row before. `into` is cut into two vectors over the entries and two numbers per task, which stand for what goes to all unlisted items of
-the task: the listed ones take it away again.
+A list is a series of groups of tied rows, the best first. From a group of m, the items are chosen one after the other:
+after r of them, m − r are left, each a share (m − r) / m of itself, beside `below`, the worth of all that follow. The
+last choice of all is none, and left out; where `unlisted` is −1, nothing is chosen from the last group at all. `lists`
+are where each list starts, its task, how many items it puts below without naming them, its weight; and over all rows
+the entry, and whether it is tied with the row before. `into` is cut into two vectors over the entries and two numbers
+per task, which stand for what goes to all unlisted items of the task: the listed ones take it away again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ DOUBTFUL = 1e-6  # share of a total below which a difference from it is summed a
 
 @nb.njit(cache=True, nogil=True)
 def list_terms(lists, score, worth, total, task_starts, chance, into):
-    """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and for unlisted items Σ 1/D and Σ 1/D².
+    """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and for unlisted items Σ 1/D and Σ
+    1/D².
 
     Writes 1/D of the choice made at each row to `chance`, 0 where there was none to make.
     """
@@ -67,14 +69,16 @@ def list_terms(lists, score, worth, total, task_starts, chance, into):
 
 
 @nb.njit(cache=True, nogil=True)
-def list_curvature(lists, worth, moved, chance, total, total_moved, task_starts, into):
+def list_hessian_product(lists, worth, moved, chance, total, total_moved, task_starts, into):
     """Adds the product of the Hessian with v, where `moved` is worth times v; for unlisted items Σ 1/D and Σ (mean of v)/D."""
     starts, task, unlisted, weight, entry, same = lists
     n = len(worth)
     below = _room_for_longest(starts)
     for number in range(len(starts) - 1):
         start, end, w = starts[number], starts[number + 1], weight[number]
-        _worth_below(start, end, task[number], unlisted[number], entry, worth, total, moved, total_moved, task_starts, below)
+        _worth_below(
+            start, end, task[number], unlisted[number], entry, worth, total, moved, total_moved, task_starts, below
+        )
         once, mean_once, group = 0.0, 0.0, start
         while group < end:
             after = _end_of_group(group, end, same)
@@ -103,7 +107,7 @@ def list_curvature(lists, worth, moved, chance, total, total_moved, task_starts,
 
 
 @nb.njit(cache=True, nogil=True)
-def list_joint_bends(lists, worth, total, task_starts, row_of, place, table, everywhere):
+def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table, everywhere):
     """Adds Σ 1/D² over the choices among both of two items to the cell of every two; `everywhere` goes to all cells of a task."""
     starts, task, unlisted, weight, entry, same = lists
     below = _room_for_longest(starts)
@@ -121,7 +125,11 @@ def list_joint_bends(lists, worth, total, task_starts, row_of, place, table, eve
             size, rest, own = after - group, below[after - start], _sum(entry, group, after, worth)
             choices = _choices(size, after < end, unlisted[number])
             part = 1.0 / size
-            mixed, both, full = 0.0, 0.0, 0.0  # one item of the group with a later one, two of the group, two later ones
+            mixed, both, full = (
+                0.0,
+                0.0,
+                0.0,
+            )  # one item of the group with a later one, two of the group, two later ones
             for r in range(choices):
                 share = 1.0 - r * part
                 chance = 1.0 / (rest + share * own)
@@ -132,15 +140,15 @@ def list_joint_bends(lists, worth, total, task_starts, row_of, place, table, eve
                 i = entry[row]
                 for other in range(row + 1, end):
                     j = entry[other]
-                    bend = w * (twice + (both if other < after else mixed) - all_twice)
-                    table[row_of[i] + place[j]] += bend
-                    table[row_of[j] + place[i]] += bend
+                    curvature = w * (twice + (both if other < after else mixed) - all_twice)
+                    table[row_of[i] + place[j]] += curvature
+                    table[row_of[j] + place[i]] += curvature
                 if unlisted[number] > 0:
                     for j in range(task_starts[t], task_starts[t + 1]):
                         if listed[j] != number:
-                            bend = w * (twice + mixed - all_twice)
-                            table[row_of[i] + place[j]] += bend
-                            table[row_of[j] + place[i]] += bend
+                            curvature = w * (twice + mixed - all_twice)
+                            table[row_of[i] + place[j]] += curvature
+                            table[row_of[j] + place[i]] += curvature
             twice += full
             group = after
 

@@ -1,8 +1,10 @@
-"""The expected discount of an item's rank in a ballot from the distribution of the rank: for discounts that are no sums of powers.
+"""The expected discount of an item's rank in a ballot from the distribution of the rank: for discounts that are no sums
+of powers.
 
-The rank (0 for the top) is the number of lost contests. Those that the ballot does not decide are lost as often as a coin falls; then each
-decided contest, lost with chance 1 − p, moves a share 1 − p of the distribution down by one place. Ranks without a discount, as those behind the
-tenth for precision at ten, need no place in it. All is sums of products of chances: however small they are, no digits are lost.
+The rank (0 for the top) is the number of lost contests. Those that the ballot does not decide are lost as often as a
+coin falls; then each decided contest, lost with chance 1 − p, moves a share 1 − p of the distribution down by one
+place. Ranks without a discount, as those behind the tenth for precision at ten, need no place in it. All is sums of
+products of chances: however small they are, no digits are lost.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each annotator says about each entry, in a few numbers: the cells that supervised methods weigh.
 
-A cell is an annotator and an entry they judged. Supervised methods score an entry by a weighted sum over its cells; an annotator
-who did not judge it has no cell there.
+A cell is an annotator and an entry they judged. Supervised methods score an entry by a weighted sum over its cells; an
+annotator who did not judge it has no cell there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import as_rankings, middle_places
-from crowdrank.numerics.groups import grouped
+from crowdrank.numerics.groups import grouped, run_starts
 from crowdrank.study import LEFT, TIE, Codes, Floats, Judgments, Rankings, Vocabulary
 
 POTENTIALS = ("log", "difference", "binary")
@@ -33,29 +33,31 @@ class Cells:
 
 
 def cells_of(judgments: Judgments, potential: str) -> Cells:
-    """For each cell: −1 (the annotator did not miss the entry), how far it is preferred to others, and minus how far others are to it.
+    """For each cell: −1 (the annotator did not miss the entry), how far it is preferred to others, and minus how far
+    others are to it.
 
-    Preference between two items of a list is 1 (`binary`), the difference of their ranks over the largest rank (`difference`), or the
-    same with logarithms of ranks (`log`); summed over the items of the list and divided by the number of items of the task. A vote
-    on a pair counts 1. Items that a top-k list leaves out are missed by it, and those it lists are preferred to them.
+    Preference between two items of a list is 1 (`binary`), the difference of their ranks over the largest rank
+    (`difference`), or the same with logarithms of ranks (`log`); summed over the items of the list and divided by the
+    number of items of the task. A vote on a pair counts 1. Items that a top-k list leaves out are missed by it, and
+    those it lists are preferred to them.
     """
-    words, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
-    preferred, beaten = list_preferences(lists, words, potential)
+    vocabulary, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
+    preferred, beaten = list_preferences(lists, vocabulary, potential)
     left_won, told = pairs.outcome == LEFT, (pairs.outcome != TIE) * (1.0 if pairs.weight is None else pairs.weight)
     entry = np.concatenate([lists.entry, pairs.left, pairs.right])
     annotator = np.concatenate([lists.list_annotator[lists.row_list], pairs.annotator, pairs.annotator])
     preferred = np.concatenate([preferred, told * left_won, told * ~left_won])
     beaten = np.concatenate([beaten, told * ~left_won, told * left_won])
-    size = np.diff(words.task_starts)[words.entry_task[entry]]
-    return with_missing(summed(entry, annotator, np.stack([preferred / size, -beaten / size], axis=1), words))
+    size = np.diff(vocabulary.task_starts)[vocabulary.entry_task[entry]]
+    return with_missing(summed(entry, annotator, np.stack([preferred / size, -beaten / size], axis=1), vocabulary))
 
 
-def summed(entry: Codes, annotator: Codes, value: Floats, words: Vocabulary) -> Cells:
+def summed(entry: Codes, annotator: Codes, value: Floats, vocabulary: Vocabulary) -> Cells:
     """One cell for every annotator and entry, of all that is said there."""
-    order = grouped(annotator, len(words.annotators))[0]
-    order = order[grouped(entry[order], words.n_entries)[0]]
+    order = grouped(annotator, len(vocabulary.annotators))[0]
+    order = order[grouped(entry[order], vocabulary.n_entries)[0]]
     entry, annotator, value = entry[order], annotator[order], value[order]
-    first = np.flatnonzero(np.r_[True, (np.diff(entry) != 0) | (np.diff(annotator) != 0)][: len(order)])
+    first = np.flatnonzero(run_starts(entry, annotator))
     if len(first) < len(order):
         value = np.add.reduceat(value, first)
     return Cells(entry[first], annotator[first], value)
@@ -66,10 +68,10 @@ def with_missing(cells: Cells) -> Cells:
     return Cells(cells.entry, cells.annotator, np.column_stack([np.full(len(cells.entry), -1.0), cells.value]))
 
 
-def list_preferences(lists: Rankings, words: Vocabulary, potential: str) -> tuple[Floats, Floats]:
+def list_preferences(lists: Rankings, vocabulary: Vocabulary, potential: str) -> tuple[Floats, Floats]:
     """For each row of the lists, how far it is preferred to the others of its list, and they to it."""
     starts = lists.list_starts
-    unlisted = np.where(lists.unlisted_below, np.diff(words.task_starts)[lists.list_task] - np.diff(starts), 0)
+    unlisted = np.where(lists.unlisted_below, np.diff(vocabulary.task_starts)[lists.list_task] - np.diff(starts), 0)
     preferred, beaten = np.empty(len(lists)), np.empty(len(lists))
     if potential == "binary":
         _counts_of_others(starts, lists.position, unlisted, preferred, beaten)
@@ -96,7 +98,8 @@ def _counts_of_others(starts, position, unlisted, preferred, beaten):
 
 @nb.njit(cache=True, nogil=True)
 def _sums_of_gaps(starts, height, unlisted, top, preferred, beaten):
-    """How far each row stands before the rows below it in its list, summed, and behind those above, over the greatest height.
+    """How far each row stands before the rows below it in its list, summed, and behind those above, over the greatest
+    height.
 
     Heights ascend within lists; the items that a list leaves out, and puts last, stand at `top`.
     """

@@ -12,14 +12,18 @@ from crowdrank.study import Floats, Vocabulary
 NEGLIGIBLE = 0.25  # who moves the scores less than this share of the average (a 16th of the variance) is ignored
 
 
-def influence(cells: Cells, weight: Floats, first: int, words: Vocabulary) -> tuple[Floats, NDArray[np.object_]]:
-    """Per annotator: the standard deviation of what they add to the scores of a task's items, and in a word what becomes of them.
+def influence(cells: Cells, weight: Floats, first: int, vocabulary: Vocabulary) -> tuple[Floats, NDArray[np.object_]]:
+    """Per annotator: the standard deviation of what they add to the scores of a task's items, and in a word what
+    becomes of them.
 
-    `weight` is that of each cell; values from column `first` on are preferences, those before say only that the entry is listed.
+    `weight` is that of each cell; values from column `first` on are preferences, those before say only that the entry
+    is listed.
     """
-    n = len(words.annotators)
+    n = len(vocabulary.annotators)
     part = cells.value * weight
-    moved, by_preference = (_spread(cells, part[:, columns].sum(axis=1), words) for columns in (slice(None), slice(first, None)))
+    moved, by_preference = (
+        _spread(cells, part[:, columns].sum(axis=1), vocabulary) for columns in (slice(None), slice(first, None))
+    )
     along = sum_by(cells.annotator, part[:, first:].sum(axis=1) * cells.value[:, first:].sum(axis=1), n)
     use = np.where(_counts(moved), "used", "ignored").astype(object)
     use[_counts(moved) & _counts(by_preference) & (along < 0)] = "inverted"
@@ -32,12 +36,12 @@ def _counts(moved: Floats) -> NDArray[np.bool_]:
     return np.asarray(moved >= max(NEGLIGIBLE * average, np.finfo(float).tiny))
 
 
-def _spread(cells: Cells, part: Floats, words: Vocabulary) -> Floats:
+def _spread(cells: Cells, part: Floats, vocabulary: Vocabulary) -> Floats:
     """The root of the mean variance of each annotator's parts within tasks; entries they did not judge get nothing."""
-    task, n_tasks = words.entry_task[cells.entry], max(len(words.tasks), 1)
+    task, n_tasks = vocabulary.entry_task[cells.entry], max(len(vocabulary.tasks), 1)
     group, number = np.unique(cells.annotator.astype(np.int64) * n_tasks + task, return_inverse=True)
-    size = np.diff(words.task_starts)[group % n_tasks]
+    size = np.diff(vocabulary.task_starts)[group % n_tasks]
     mean, square = (sum_by(number, values, len(group)) / size for values in (part, part**2))
-    annotator, n = group // n_tasks, len(words.annotators)
+    annotator, n = group // n_tasks, len(vocabulary.annotators)
     total = sum_by(annotator, np.maximum(square - mean**2, 0.0), n)
     return np.asarray(np.sqrt(total / np.maximum(np.bincount(annotator, minlength=n), 1)))

@@ -1,9 +1,10 @@
-"""Supervised methods that score an entry by a weighted sum of what each annotator says about it; here the weights are learned.
+"""Supervised methods that score an entry by a weighted sum of what each annotator says about it; here the weights are
+learned.
 
-The weights make the wanted measure large on average, under the distribution over orders of `numerics.permutations`: exactly, over
-all orders of six sampled items of each task, sampled anew in every pass; by AdaGrad in small batches of tasks. The weights of the
-last half of the passes are averaged, and those of three such walks. An annotator's weights are what all share plus what is their own;
-whoever was not met often enough in training has only the shared ones.
+The weights make the wanted measure large on average, under the distribution over orders of `numerics.permutations`:
+exactly, over all orders of six sampled items of each task, sampled anew in every pass; by AdaGrad in small batches of
+tasks. The weights of the last half of the passes are averaged, and those of three such walks. An annotator's weights
+are what all share plus what is their own; whoever was not met often enough in training has only the shared ones.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from crowdrank.methods.result import agreement, annotator_columns, check_kinds, 
 from crowdrank.methods.supervised.cells.cells import Cells
 from crowdrank.methods.supervised.cells.influence import influence
 from crowdrank.methods.supervised.cells.target_measure import Target, target
-from crowdrank.methods.supervised.cells.training_set import Lesson, Taught, lesson, sampled
+from crowdrank.methods.supervised.cells.training_set import TrainedMethod, TrainingSet, sampled, training_set
 from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, choice
+from crowdrank.settings import check, check_whole_number, choice
 from crowdrank.study import Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
 
 WEIGHTS = ("mixed", "own", "shared")
@@ -66,12 +67,17 @@ def check_linear(method: LinearMethod) -> None:
     """Refuse settings that no linear method can have."""
     choice("weights", method.weights, WEIGHTS)
     target(method.measure)
-    check(isinstance(method.max_iter, int) and method.max_iter >= STAGES, "max_iter", method.max_iter, f"at least {STAGES}")
-    check(isinstance(method.seed, int) and method.seed >= 0, "seed", method.seed, "a whole number of at least 0")
+    check(
+        isinstance(method.max_iter, int) and method.max_iter >= STAGES,
+        "max_iter",
+        method.max_iter,
+        f"at least {STAGES}",
+    )
+    check_whole_number("seed", method.seed, least=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearAggregator(Taught):
+class LinearAggregator(TrainedMethod):
     """What a linear method learned: weights for the annotators it came to know, and for all others."""
 
     method: LinearMethod
@@ -91,17 +97,19 @@ class LinearAggregator(Taught):
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their weighted sums."""
-        words = judgments.vocabulary
+        vocabulary = judgments.vocabulary
         notes = [*check_kinds(self.description, judgments), *self._said()]
         cells, weight = self._weighed(judgments)
-        score = weighted(cells, weight, words.n_entries)
-        code = recode(words.annotators, self.annotators)
+        score = weighted(cells, weight, vocabulary.n_entries)
+        code = recode(vocabulary.annotators, self.annotators)
         new = int((code < 0).sum())
         if new:
-            how = "the weights that all share count for them" if self.weight[-1].any() else "what they say does not count"
+            how = (
+                "the weights that all share count for them" if self.weight[-1].any() else "what they say does not count"
+            )
             notes.append(f"{new:,} annotator{'s' * (new > 1)} not met often enough in training: {how}")
         first = int(self.method.columns[0] == "missing")
-        moved, use = influence(cells, weight, first, words)
+        moved, use = influence(cells, weight, first, vocabulary)
         columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": use, "influence": moved}
         columns |= {name: self.weight[code, column] for column, name in enumerate(self.method.columns)}
         return make_consensus(self.description, judgments, score, annotators=columns, notes=notes)
@@ -135,14 +143,16 @@ def weighted(cells: Cells, weight: Floats, n_entries: int) -> Floats:
     return np.where(np.bincount(cells.entry, minlength=n_entries) > 0, score, np.nan)
 
 
-def train_linear(method: LinearMethod, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None) -> LinearAggregator:
+def train_linear(
+    method: LinearMethod, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None
+) -> LinearAggregator:
     """Learn from gold; what the method leaves open, and when to stop, is what does best on the validation tasks."""
     check_kinds(method.description, judgments)
-    known = lesson(judgments, gold, validation, method.seed)
+    known = training_set(judgments, gold, validation, method.seed)
     wanted = target(method.measure)
     chosen, passes = method.variants()[0], method.max_iter
     doing = f"learning {method.description.name}"
-    if known.held:
+    if known.validation:
         tried = _tried(method.variants(), judgments, known, doing)
         best = tried[usual_or_better([known.worth(wanted, learned.scores()) for learned in tried])]
         if not known.refit:
@@ -152,7 +162,7 @@ def train_linear(method: LinearMethod, judgments: Judgments, gold: Gold, validat
     return last.aggregator()
 
 
-def _tried(ways: Sequence[LinearMethod], judgments: Judgments, known: Lesson, doing: str) -> list[_Learned]:
+def _tried(ways: Sequence[LinearMethod], judgments: Judgments, known: TrainingSet, doing: str) -> list[_Learned]:
     """What each way learns, after each stage of the passes; the first way after all passes first."""
     tried = list[_Learned]()
     for number, way in enumerate(ways, 1):
@@ -162,9 +172,11 @@ def _tried(ways: Sequence[LinearMethod], judgments: Judgments, known: Lesson, do
 
 
 def usual_or_better(worths: Sequence[Floats]) -> int:
-    """Which of several to take, by their worth in each validation task: the best; or the first, if that is as good but for chance.
+    """Which of several to take, by their worth in each validation task: the best; or the first, if that is as good but
+    for chance.
 
-    As good but for chance: by no more than the standard error of the difference. Few tasks would otherwise choose at random.
+    As good but for chance: by no more than the standard error of the difference. Few tasks would otherwise choose at
+    random.
     """
     best = int(np.argmax([worth.mean() for worth in worths]))
     gap = worths[best] - worths[0]
@@ -176,7 +188,7 @@ class _Learned:
     """Weights after some passes."""
 
     method: LinearMethod
-    words: Vocabulary
+    vocabulary: Vocabulary
     cells: Cells
     own: NDArray[np.int64]  # annotator → row of the weights, −1 for those without one
     weight: Floats  # own rows without what all share, which is the last
@@ -188,7 +200,7 @@ class _Learned:
 
     def scores(self) -> Floats:
         """Of every entry of the study learned from."""
-        return weighted(self.cells, self._effective()[self.own][self.cells.annotator], self.words.n_entries)
+        return weighted(self.cells, self._effective()[self.own][self.cells.annotator], self.vocabulary.n_entries)
 
     def aggregator(self) -> LinearAggregator:
         """Ready for other tasks."""
@@ -196,20 +208,20 @@ class _Learned:
         quarter = max(len(self.worth) // 4, 1)
         rise = np.mean(self.worth[-quarter:]) - np.mean(self.worth[-2 * quarter : -quarter] or self.worth)
         training = Fit(self.passes, bool(rise <= STILL_RISING), float(np.mean(self.worth[-quarter:])))
-        return LinearAggregator(self.method, self.words.annotators[known], self._effective(), training)
+        return LinearAggregator(self.method, self.vocabulary.annotators[known], self._effective(), training)
 
 
-def _learned(method: LinearMethod, judgments: Judgments, known: Lesson, doing: str) -> Iterator[_Learned]:
+def _learned(method: LinearMethod, judgments: Judgments, known: TrainingSet, doing: str) -> Iterator[_Learned]:
     """The weights after each stage of the passes; `doing` is what a progress bar says."""
-    words = judgments.vocabulary
+    vocabulary = judgments.vocabulary
     cells = method.cells(judgments)
-    own = rows_of_annotators(method.weights, cells, known, words)
+    own = rows_of_annotators(method.weights, cells, known, vocabulary)
     rng = np.random.default_rng(method.seed)
     learned_from = np.isin(cells.entry, np.concatenate(known.tasks))
     scale = float(np.sqrt(np.mean(cells.value[learned_from] ** 2))) if learned_from.any() else 1.0
     shape = int(own.max(initial=-1)) + 1, cells.value.shape[1]
     walks = [_AdaGrad(*shape, shared=method.weights != "own") for _ in range(WALKS)]
-    batches = _Batches(cells, own, scale, known, target(method.measure), words.n_entries)
+    batches = _Batches(cells, own, scale, known, target(method.measure), vocabulary.n_entries)
     sums, worths = [np.zeros_like(walks[0].weight)], []
     for number in range(1, method.max_iter + 1):
         report(doing, number, method.max_iter)
@@ -218,16 +230,16 @@ def _learned(method: LinearMethod, judgments: Judgments, known: Lesson, doing: s
         if number * STAGES % method.max_iter < STAGES:  # the end of a stage
             half = number // 2
             mean = (sums[number] - sums[half]) / (number - half)
-            yield _Learned(method, words, cells, own, mean / scale, number, list(worths))
+            yield _Learned(method, vocabulary, cells, own, mean / scale, number, list(worths))
 
 
 def rows_of_annotators(
-    weights: str, cells: Cells, known: Lesson, words: Vocabulary, most: int | None = None
+    weights: str, cells: Cells, known: TrainingSet, vocabulary: Vocabulary, most: int | None = None
 ) -> NDArray[np.int64]:
     """Annotator → row of their own weights: for those met in enough tasks, or (`own`) at all; at most so many, by the tasks they met."""
     learned = np.isin(cells.entry, np.concatenate(known.tasks))
-    met = np.unique(np.stack([cells.annotator[learned], words.entry_task[cells.entry[learned]]]), axis=1)[0]
-    times = np.bincount(met, minlength=len(words.annotators))
+    met = np.unique(np.stack([cells.annotator[learned], vocabulary.entry_task[cells.entry[learned]]]), axis=1)[0]
+    times = np.bincount(met, minlength=len(vocabulary.annotators))
     has = times >= {"own": 1, "mixed": min(MET_OFTEN, len(known.tasks)), "shared": np.inf}[weights]
     if most is not None:
         has[np.argsort(-times, kind="stable")[most:]] = False
@@ -254,7 +266,9 @@ class _AdaGrad:
 class _Batches:
     """The tasks of a lesson, sampled anew in every pass."""
 
-    def __init__(self, cells: Cells, own: NDArray[np.int64], scale: float, known: Lesson, wanted: Target, n_entries: int) -> None:
+    def __init__(
+        self, cells: Cells, own: NDArray[np.int64], scale: float, known: TrainingSet, wanted: Target, n_entries: int
+    ) -> None:
         self.known, self.wanted = known, wanted
         self.gain = wanted.gain(known.grade, known.top)
         self.discount = wanted.discount(MOST_ITEMS)

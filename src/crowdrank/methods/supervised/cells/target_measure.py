@@ -54,7 +54,12 @@ def target(name: str) -> Target:
     Target(family='ndcg', depth=5)
     """
     parts = re.fullmatch(r"(ndcg|err|map|p)(?:@([1-9]\d*))?", name) if isinstance(name, str) else None
-    check(parts is not None and (parts[2] or parts[1] != "p") and not (parts[2] and parts[1] == "map"), "measure", name, WANTED)
+    check(
+        parts is not None and (parts[2] or parts[1] != "p") and not (parts[2] and parts[1] == "map"),
+        "measure",
+        name,
+        WANTED,
+    )
     assert parts is not None
     return Target(parts[1], int(parts[2]) if parts[2] else None)
 
