@@ -17,12 +17,21 @@ from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.methods.catalogue import ALL, names_elsewhere
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
+WITH_EXAMPLES = [
+    "README.md",
+    "docs/formats.md",
+    *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/guide-*.md"))),
+]
+WITH_LINKS = [
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/**/*.md", "papers/*/README.md", "examples/*.md")
+    for path in sorted(ROOT.glob(pattern))
+]
 
 
 @pytest.fixture
 def user_files(tmp_path, monkeypatch):
-    """The files the README's users have."""
+    """The files that the users in the documents have."""
     monkeypatch.chdir(tmp_path)
     study = cr.simulate.pairs(items=8, annotators=6, votes=300, seed=3)
     cr.write(study.judgments, "votes.csv")
@@ -56,33 +65,67 @@ def user_files(tmp_path, monkeypatch):
     Path("qrels.txt").write_text("q1 0 x 1\nq1 0 y 0\n")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-def test_python_examples_of_the_readme_run(user_files, capsys):
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_python_examples_run(page, user_files, capsys):
     names: dict[str, object] = {}
-    for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), names)
-    assert isinstance(names["consensus"], cr.Consensus)
-    assert "m1" in capsys.readouterr().out
+    for block in blocks(page, "python"):
+        exec(compile(block, page, "exec"), names)
+    assert "cr" in names
+    assert capsys.readouterr().out
 
 
-def test_commands_of_the_readme_run(user_files):
-    commands = [line for block in blocks("sh") for line in block.splitlines() if line.startswith("crowdrank ")]
-    assert len(commands) >= 8
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_commands_run(page, user_files):
+    commands = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("crowdrank ")]
+    assert commands
     for command in commands:
         done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-    assert Path("ranking.csv").exists()
-    assert Path("volunteers.csv").exists()
+        written = re.findall(r"--(?:out|annotators|qrels|save|neighbours) (\S+)", command)
+        assert [name for name in written if not Path(name).exists()] == [], command
+
+
+def test_the_readme_has_an_example_for_every_user():
+    assert len(blocks("README.md", "python")) >= 2
+    assert len("".join(blocks("README.md", "sh")).split("crowdrank ")) > 8
 
 
 def test_make_targets_of_the_readme_exist():
-    targets = re.findall(r"^make (\w+)", "\n".join(blocks("sh")), re.MULTILINE)
+    targets = re.findall(r"^make (\w+)", "\n".join(blocks("README.md", "sh")), re.MULTILINE)
     assert {"demo", "test"} <= set(targets)
     makefile = (ROOT / "Makefile").read_text()
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+
+
+@pytest.mark.parametrize("page", WITH_LINKS)
+def test_links_lead_somewhere(page):
+    """Every relative link is a file or a folder, and what follows a # is one of its headings."""
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as links name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_decision_is_in_the_index():
+    pages = sorted(path.name for path in (ROOT / "docs/decisions").glob("0*.md"))
+    assert re.findall(r"^\| \[\d+\]\(([^)]+)\)", (ROOT / "docs/decisions/README.md").read_text(), re.MULTILINE) == pages
+    for page in pages:
+        headings = re.findall(r"^## (.+)$", (ROOT / "docs/decisions" / page).read_text(), re.MULTILINE)
+        assert headings == ["Context", "Decision", "Evidence", "How to repeat"], page
 
 
 def test_generated_pages_are_up_to_date():
