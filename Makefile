@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export CROWDRANK_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test check papers docs benchmarks clean
+.PHONY: demo test check papers docs constraints benchmarks clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo
@@ -37,6 +37,9 @@ papers: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
 
+constraints: $(VENV)/installed-dev
+	$(BIN)/python -m pip freeze --exclude-editable | sort -f > constraints.txt
+
 benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/reading.py
@@ -59,12 +62,13 @@ $(VENV)/python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/installed: pyproject.toml | $(VENV)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+# constraints.txt holds the versions that were tested; `make constraints` writes those that are installed.
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
-$(VENV)/installed-dev: pyproject.toml | $(VENV)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/installed
 
 # The peers hold some of our dependencies back: they get an environment of their own.

@@ -163,7 +163,9 @@ def studies() -> Iterator[tuple[str, cr.Judgments, cr.Gold, int]]:
 
 
 def savings(seeds: int) -> Iterator[str]:
-    """A line for each study and policy: ACC at quarters of the budget, and judgments until what chance reaches in the end."""
+    """A line for each study and policy: ACC at quarters of the budget, and judgments until what chance reaches in the
+    end.
+    """
     names = ["information-gain", "random", "uncertainty"]
     for title, judgments, gold, budget in studies():
         curves = cr.replay(judgments, gold, names, budget=budget, every=budget // 40, seeds=seeds)

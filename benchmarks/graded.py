@@ -116,7 +116,8 @@ def agreement(size: str) -> None:
     order = np.argsort(grades.grade @ given / given.sum(axis=0))
     apart = np.abs(found.grade_chances - chances[:, order]).max()
     print(
-        f"{size}: {steps} steps, crowd-kit {seconds:.2f} s, crowdrank {own['seconds']:.2f} s, chances differ by {apart:.1e} at most"
+        f"{size}: {steps} steps, crowd-kit {seconds:.2f} s, crowdrank {own['seconds']:.2f} s, "
+            f"probabilities differ by at most {apart:.1e}"
     )
 
 

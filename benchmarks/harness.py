@@ -1,4 +1,6 @@
-"""How tools are run side by side: each run a process of its own with a time limit, one table for each study, one page for all."""
+"""How tools are run side by side: each run a process of its own with a time limit, one table for each study, one page
+for all.
+"""
 
 from __future__ import annotations
 

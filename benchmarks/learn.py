@@ -82,11 +82,11 @@ def page() -> str:
             features, crowd = study(**{**USUAL, **size})
             step = per_step(features, crowd.judgments)
             plain = seconds(lambda f=features, g=crowd.gold: cr.learn("listmle", f, g))
-            rows.append(
-                f"| {size[what]} | {1000 * step:.0f} | {1000 * plain:.0f} | {1000 * lambdarank(features, crowd.gold):.0f} |"
-            )
+            times = (step, plain, lambdarank(features, crowd.gold))
+            rows.append(f"| {size[what]} | {' | '.join(f'{1000 * each:.0f}' for each in times)} |")
             print(what, rows[-1], flush=True)
-        title = f"## By {what}\n\n{', '.join(f'{count} {name}' for name, count in USUAL.items() if name != what)}; milliseconds.\n"
+        others = ", ".join(f"{count} {name}" for name, count in USUAL.items() if name != what)
+        title = f"## By {what}\n\n{others}; milliseconds.\n"
         head = [
             f"| {what} | a step of ltrma-mle | listmle on the truth | lambdarank on the truth |",
             "|---|---|---|---|",

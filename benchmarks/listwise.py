@@ -65,7 +65,9 @@ def choices(lists: int, items: int = 1000, length: int = 10) -> tuple[np.ndarray
 
 
 def ours(name: str, *, top_k: bool = False, **settings: object) -> Callable[[Any], Fit]:
-    """A method of ours on runs (the first axis is the system, the second the task), or on other lists, whose last axis is the list."""
+    """A method of ours on runs (the first axis is the system, the second the task), or on other lists, whose last axis
+    is the list.
+    """
 
     def tool(lists: Any) -> Fit:
         import crowdrank as cr
@@ -194,7 +196,9 @@ CASES: dict[str, tuple[str, Callable[[], Any], dict[str, Tool]]] = {
 
 
 def one(case: str, name: str) -> dict[str, float]:
-    """One tool on one case: seconds of the import with the first call, and of the next calls; and how good the result is."""
+    """One tool on one case: seconds of the import with the first call, and of the next calls; and how good the result
+    is.
+    """
     module, tool, figure = CASES[case][2][name]
     lists = CASES[case][1]()
     began = spent()

@@ -49,7 +49,9 @@ def publish(here: Path, tables: Mapping[int, Callable[[], Iterator[Cell]]], desc
 
 
 def keep(here: Path, ours: pl.DataFrame, *, whole: bool = False) -> None:
-    """What is done of some tables into result.csv, in place of the same rows, or, of whole tables, of all: a run that is stopped has lost one row."""
+    """What is done of some tables into result.csv, in place of the same rows, or, of whole tables, of all: a run that
+    is stopped has lost one row.
+    """
     results = here / "result.csv"
     if results.exists():
         before = pl.read_csv(results, schema_overrides={"deviation": pl.Float64})

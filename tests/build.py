@@ -94,13 +94,17 @@ def gold(study: Judgments, value) -> Gold:
 
 
 def pair_accuracy(score, truth) -> float:
-    """Share of the pairs of items with different truth that the scores put right; equal scores are half right (one task)."""
+    """Share of the pairs of items with different truth that the scores put right; equal scores are half right (one
+    task).
+    """
     truly, found = np.sign(np.subtract.outer(truth, truth)), np.sign(np.subtract.outer(score, score))
     return float((truly * found)[truly != 0].mean() + 1) / 2
 
 
 def chances(gap, link="logistic", quality=1.0, slope=1.0, threshold=0.0, bias=0.0):
-    """The chances of left, right and a tie at a gap between the scores of the left and the right item: the model, written out."""
+    """The chances of left, right and a tie at a gap between the scores of the left and the right item: the model,
+    written out.
+    """
 
     def mixed(seen):
         return quality * seen(slope * gap + bias) + (1 - quality) * seen(-slope * gap + bias)
@@ -120,7 +124,8 @@ def usual_ties(study: Judgments, link="logistic") -> float:
 
 
 def log_posterior(study: Judgments, score, prior, link="logistic", **profile) -> float:
-    """The log-likelihood of a study's pairs and of the virtual item; the raters' parameters one for all, or one per pair."""
+    """The log-likelihood of a study's pairs and of the virtual item; profiles: one for all, or one per pair.
+    """
     votes = study.pairs
     left, right, tie = chances(score[votes.left] - score[votes.right], link, **profile)
     chance = np.select([votes.outcome == LEFT, votes.outcome == RIGHT], [left, right], tie)

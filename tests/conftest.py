@@ -1,4 +1,6 @@
-"""What all tests share. Tests are imported one by one (`--import-mode=importlib`), so `build.py` reaches them as a fixture."""
+"""What all tests share. Tests are imported one by one (`--import-mode=importlib`), so `build.py` reaches them as a
+fixture.
+"""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The tables and runtimes of the CRF paper: `python papers/crf/run.py --table 2`. Figures 1 and 2 are `--table fig1` and `--table fig2`."""
+"""The tables and runtimes of the CRF paper: `python papers/crf/run.py --table 2`. Figures 1 and 2 are `--table fig1`
+and `--table fig2`.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ class Data:
             yield turned[:3], turned[3], turned[4]
 
     def of(self, *parts: str, without: tuple[str, ...] = (), top_k: bool = False) -> cr.Judgments:
-        """The rankings of some parts, perhaps without some of the experts; `top_k`: documents that a list leaves out stand below."""
+        """The rankings of some parts, perhaps without some of the experts; `top_k`: documents that a list leaves out
+        stand below.
+        """
         inside = pl.col("task").replace_strict(self.part).is_in(parts)
         return cr.judgments(self.rankings.filter(inside, ~pl.col("annotator").is_in(without)), top_k=top_k)
 
@@ -161,7 +165,9 @@ def figure_2(data: Data) -> Iterator[Cell]:
 
 
 def _seconds(score: Callable[[cr.Judgments], object], judgments: cr.Judgments) -> float:
-    """The least processor time of five runs, or of those that fit into a second; other work on the machine does not count."""
+    """The least processor time of five runs, or of those that fit into a second; other work on the machine does not
+    count.
+    """
     spent = list[float]()
     while len(spent) < 5 and sum(spent) < 1:
         start = time.process_time()

@@ -1,4 +1,6 @@
-"""The tables and figures of the CrowdAgg paper: `python papers/crowdagg/run.py --part table-2`. Without --part, all of them."""
+"""The tables and figures of the CrowdAgg paper: `python papers/crowdagg/run.py --part table-2`. Without --part, all of
+them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ SHOWN = ("0%", "25%", "50%", "75%", "100%")
 DRAWS = 20
 QUALITY_BINS = 10
 Cell = dict[str, Any]
-# Methods of Figures 3 and 4, which are hundreds of fits each. On grades, those that write out millions of pairs would take days.
+# Methods of Figures 3 and 4, which are hundreds of fits each. On grades, those that write out millions of pairs would
+# take days.
 ROBUST = {
     "mirex": ("condorcet", "greedy-order", "bradley-terry", "mpm", "crowd-bt", "em-elo"),
     "readability": ("condorcet", "greedy-order", "bradley-terry", "crowd-bt", "em-elo"),
@@ -74,7 +77,9 @@ def measured(consensus: cr.Consensus, data: Data) -> cr.Evaluation:
 
 
 def table_2(name: str) -> Iterator[Cell]:
-    """All methods; a star where one is significantly worse than the best (Fisher's randomisation test, Holm's correction)."""
+    """All methods; a star where one is significantly worse than the best (Fisher's randomisation test, Holm's
+    correction).
+    """
     data = STUDIES[name]()
     names = FUSION if name == "letor" else all_methods(data)
     methods = [*(method(each) for each in names), *CROWDAGG.values()]
@@ -99,7 +104,9 @@ def figure_1(name: str) -> Iterator[Cell]:
 
 
 def figure_2(name: str) -> Iterator[Cell]:
-    """Kullback-Leibler divergence of estimated from true quality, each task fitted alone; true quality is agreement with gold."""
+    """Kullback-Leibler divergence of estimated from true quality, each task fitted alone; true quality is agreement
+    with gold.
+    """
     data = STUDIES[name]()
     words = data.judgments.vocabulary
     gold = data.gold.align(words)
@@ -144,7 +151,9 @@ def liars(data: Data, share: float, seed: int) -> cr.Judgments:
 
 
 def robustness(name: str, kind: Any) -> Iterator[Cell]:
-    """Figures 3 and 4: annotators added, from none to as many as there are, and the coefficient of variation over the shares."""
+    """Figures 3 and 4: annotators added, from none to as many as there are, and the coefficient of variation over the
+    shares.
+    """
     data = trec(every=5) if name == "trec" else STUDIES[name]()
 
     def spoiled(share: float, seed: int) -> cr.Judgments:

@@ -28,7 +28,9 @@ class Data:
 
 
 def mirex() -> Data:
-    """Pairs with ties over 11 tasks. The gold was made from these same votes: who follows the majority is right by definition."""
+    """Pairs with ties over 11 tasks. The gold was made from these same votes: who follows the majority is right by
+    definition.
+    """
     votes = table("mirex2005_music/pairwise.csv.gz").drop("seconds", "hit")
     # Groups of equally similar pieces, the best first, as the five grades of the paper.
     grade = (5 - pl.col("rank")).clip(0).alias("grade")
@@ -38,7 +40,9 @@ def mirex() -> Data:
 
 
 def trec(every: int = 1) -> Data:
-    """Grades over 100 topics; broken links (-2) left out. Gold is known of one document in six: the others are left out of the lists."""
+    """Grades over 100 topics; broken links (-2) left out. Gold is known of one document in six: the others are left out
+    of the lists.
+    """
     grades, gold = (
         table(f"trec_rf10/{name}.csv.gz", task=pl.String).filter(pl.col("grade") >= 0) for name in ("grades", "gold")
     )
@@ -56,7 +60,9 @@ def readability() -> Data:
 
 
 def preflib() -> Data:
-    """Rankings over ten tasks; nobody is known to have voted twice, so votes of different tasks are of different annotators."""
+    """Rankings over ten tasks; nobody is known to have voted twice, so votes of different tasks are of different
+    annotators.
+    """
     lists = table("preflib_truth/rankings.csv.gz").with_columns(
         annotator=pl.concat_str("task", "annotator", separator=" ")
     )
@@ -64,7 +70,9 @@ def preflib() -> Data:
 
 
 def wmt() -> Data:
-    """Rankings of five systems a time by crowd workers, a task per sentence; gold is the mean share of systems that researchers put lower."""
+    """Rankings of five systems a time by crowd workers, a task per sentence; gold is the mean share of systems that
+    researchers put lower.
+    """
     lists = table("wmt13_fr_en/rankings.csv.gz", task=pl.String).select("task", "annotator", "item", "rank", list="hit")
     crowd = pl.col("annotator").str.starts_with("turker")
     expert = cr.fit("borda", cr.judgments(lists.filter(~crowd))).ranking.select("task", "item", "score")
@@ -85,7 +93,9 @@ def letor() -> Data:
 
 
 def blind(judgments: pl.DataFrame, gold: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Items by other names. Ties go by name, and names tell: TREC's documents by name alone reach a MAP of .663, renamed .597."""
+    """Items by other names. Ties go by name, and names tell: TREC's documents by name alone reach a MAP of .663,
+    renamed .597.
+    """
     columns = [name for name in ("item", "left", "right", "winner") if name in judgments.columns]
     names = sorted({name for column in columns for name in judgments[column]} | set(gold["item"]))
     number = np.random.default_rng(0).permutation(len(names))

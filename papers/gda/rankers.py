@@ -100,7 +100,9 @@ def from_gold(letor: Letor) -> Values:
 
 
 def compared() -> Iterator[Cell]:
-    """The mean of every ranker over the queries of every data set, for every draw of the crowd; and p, also of all queries together."""
+    """The mean of every ranker over the queries of every data set, for every draw of the crowd; and p, also of all
+    queries together.
+    """
     cells: list[Cell] = []
     differences = []
     for name, title in SETS.items():
@@ -128,7 +130,9 @@ def apart(draws: list[Values], gold: Values) -> dict[str, np.ndarray]:
 
 
 def tested(row: str, differences: dict[str, np.ndarray]) -> Iterator[Cell]:
-    """How likely differences as large are by chance; corrected for the number of rankers, those from the crowd and on gold apart."""
+    """How likely differences as large are by chance; corrected for the number of rankers, those from the crowd and on
+    gold apart.
+    """
     p = randomisation(np.stack(list(differences.values()), axis=1))
     for part in (slice(-len(ON_GOLD)), slice(-len(ON_GOLD), None)):
         p[part] = holm(p[part])

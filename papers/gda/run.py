@@ -66,7 +66,9 @@ def compared(number: int) -> Iterator[Cell]:
 
 
 def difficulty() -> Iterator[Cell]:
-    """Figure 6: do two halves of the annotators agree which items are hard? Rank correlation, and of relevance for comparison."""
+    """Figure 6: do two halves of the annotators agree which items are hard? Rank correlation, and of relevance for
+    comparison.
+    """
     for name in SETS:
         crowd = grades(name)
         who = crowd["annotator"].unique().sort().to_numpy()
@@ -82,7 +84,9 @@ def difficulty() -> Iterator[Cell]:
 
 
 def figures() -> None:
-    """Figures 3 (curves), 4 (how informative annotators and grades are), 5 (against agreement with gold) and 6 (difficulty)."""
+    """Figures 3 (curves), 4 (how informative annotators and grades are), 5 (against agreement with gold) and 6
+    (difficulty).
+    """
     for name in SETS:
         frame = with_expert_and_random(name)
         judgments = cr.judgments(frame)

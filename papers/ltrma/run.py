@@ -49,7 +49,9 @@ class Corpus:
 
 
 def learned(name: str, corpus: Corpus, **settings: object) -> cr.Ranker:
-    """One of the methods, with the side information that it is for: of the best annotator, or of a quarter of the tasks."""
+    """One of the methods, with the side information that it is for: of the best annotator, or of a quarter of the
+    tasks.
+    """
     if name == TRUTH:
         return cr.learn("listmle", corpus.features, corpus.truth, **settings)
     if name == AVERAGE:
@@ -120,7 +122,9 @@ def thetas(seed: int, annotators: int, *, hard: bool, highest: float = 0.1) -> F
 def tables_of(
     corpora: Iterable[tuple[str, Corpus]], tables: Mapping[str, int], order: str, **settings: object
 ) -> Iterator[Cell]:
-    """All methods on corpora, each with the row it belongs to: a table for each measure, and one for the `order` of the annotators."""
+    """All methods on corpora, each with the row it belongs to: a table for each measure, and one for the `order` of the
+    annotators.
+    """
     for row, corpus in corpora:
         for name in NAMES:
             ranker = learned(name, corpus, **settings)
@@ -141,7 +145,9 @@ def synthetic_tables() -> Iterator[Cell]:
 
 
 def convergence() -> Iterator[Cell]:
-    """Figure 12: the Kendall distance of the estimated orders from the true ones, after so many steps; crowds of 10 of the harder sort."""
+    """Figure 12: the Kendall distance of the estimated orders from the true ones, after so many steps; crowds of 10 of
+    the harder sort.
+    """
     for steps, seed in product((1, 2, 3, 5, 8), range(CORPORA)):
         corpus = synthetic(seed, 10, hard=True)
         for name, side in {"ltrma-s1": cr.Side(truth=some_of(corpus.truth)), "ltrma-mle": cr.Side()}.items():
@@ -206,7 +212,9 @@ def hard_ohsumed() -> Iterator[Cell]:
 
 
 def helped() -> Iterator[Cell]:
-    """What side information is worth where the crowd says little: five annotators, five items in each list; p is that of a paired t test."""
+    """What side information is worth where the crowd says little: five annotators, five items in each list; p is that
+    of a paired t test.
+    """
     names = ("ltrma-s1", "ltrma-s2", "ltrma-s3", "ltrma-mle")
     for crowd, highest in {"some turn orders around": 0.1, "half turn orders around": 0.5}.items():
         found: dict[str, dict[str, list[float]]] = {}
@@ -269,7 +277,9 @@ LEAST_DOCUMENTS = 20
 
 
 def mq2008(fold: int) -> Corpus:
-    """Weak rankers learn from every other document of a query, and list the ten best of those left, from which all methods learn."""
+    """Weak rankers learn from every other document of a query, and list the ten best of those left, from which all
+    methods learn.
+    """
     features, gold = letor("letor_mq2008")
     numbered = gold.with_columns(number=pl.int_range(pl.len()).over("task"), size=pl.len().over("task"))
     test = numbered.filter(pl.col("fold_part") == f"S{fold + 1}")

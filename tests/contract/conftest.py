@@ -1,4 +1,6 @@
-"""Every check runs for every row of METHODS, on every kind of judgment that the method takes."""
+"""Every check runs for every row of the catalogue: methods on every kind of judgment they take, and the settings of
+all.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,14 @@ def _cases(kinds_of: Any) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`case`: every kind a method takes; `main_case`: the first that fits it best; `wrong_case`: those it cannot take."""
+    """Parametrise by the catalogue.
+
+    `case`: every kind a method takes; `main_case`: the first that fits it best; `wrong_case`: those it cannot take;
+    `settings_class`: the classes of all methods, supervised ones and learners.
+    """
+    if "settings_class" in metafunc.fixturenames:
+        every = {**cr.METHODS, **cr.SUPERVISED, **cr.LEARNERS}
+        metafunc.parametrize("settings_class", [pytest.param(each, id=name) for name, each in every.items()])
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", _cases(lambda method: method.description.takes))
     if "main_case" in metafunc.fixturenames:

@@ -11,7 +11,7 @@ ITEM_COLUMNS = ("item", "left", "right", "winner")
 
 
 def in_any_order(case):
-    if getattr(case.method, "sequential", False):
+    if case.method.description.depends_on_order:
         pytest.skip("judgments come one after the other: their order matters by design")
 
 
@@ -39,7 +39,9 @@ def test_renamed_items_only_rename(case, studies):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_ties_do_not_hang_on_rounding(case, studies, seed):
-    """Whether two scores are equal, and what follows for those who voted on them, must not change with the order of sums."""
+    """Whether two scores are equal, and what follows for those who voted on them, must not change with the order of
+    sums.
+    """
     table = studies.table(case.kind, tasks=2, items=8, annotators=3, noise=2.0, seed=seed)
     changed, new = studies.renamed(table, ITEM_COLUMNS)
     one, other = case.fit(studies.study(table)), case.fit(studies.study(changed))

@@ -118,7 +118,7 @@ def test_mixed_study(main_case, studies):
     consensus = main_case.fit(studies.mixed())
     assert not np.isnan(consensus.score).any()
     for kind in KINDS:
-        told = [note for note in consensus.notes if f" {kind} left aside" in note]
+        told = [note for note in consensus.notes if f" {kind} not used" in note]
         assert len(told) == (0 if kind in main_case.method.description.takes else 1)
 
 

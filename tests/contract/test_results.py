@@ -38,6 +38,10 @@ def test_rows_are_sorted_and_ranks_follow_scores(consensus):
         assert rank.tolist() == [1 + int((score > own + 1e-9).sum()) for own in score]
 
 
+def test_intervals_are_there_where_the_description_says_so(consensus, case):
+    assert (consensus.low is not None) == (consensus.high is not None) == case.method.description.gives_intervals
+
+
 def test_intervals_hold_the_score(consensus):
     """Where a method has intervals, the score lies inside."""
     told = consensus.ranking.drop_nulls(["low", "high"])

@@ -8,6 +8,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods.catalogue import ALL, with_settings
 
 NO_NUMBER = float("nan")
 
@@ -28,9 +29,9 @@ def bad_values(method):
             yield from ((field.name, (*field.default, field.default[0])), (field.name, field.default[0]))
 
 
-def test_frozen(main_case):
+def test_frozen(settings_class):
     """Nothing can be changed after the method was made."""
-    method = main_case.method()
+    method = settings_class()
     for field in fields(method):
         with pytest.raises(FrozenInstanceError):
             setattr(method, field.name, field.default)
@@ -38,44 +39,37 @@ def test_frozen(main_case):
         method.surprise = 1
 
 
-def test_printable(main_case):
+def test_printable(settings_class):
     """It prints as what makes it again."""
-    method = main_case.method()
-    assert repr(method).startswith(f"{main_case.method.__name__}(")
+    method = settings_class()
+    assert repr(method).startswith(f"{settings_class.__name__}(")
     assert all(f"{field.name}={field.default!r}" in repr(method) for field in fields(method))
 
 
-def test_equal_when_equal(main_case):
+def test_equal_when_equal(settings_class):
     """Methods with the same settings are the same, those with others are not."""
-    method = main_case.method()
-    assert method == main_case.method()
-    assert hash(method) == hash(main_case.method())
+    method = settings_class()
+    assert method == settings_class()
+    assert hash(method) == hash(settings_class())
     if "max_iter" in {field.name for field in fields(method)}:
         assert replace(method, max_iter=7) != method
 
 
-def test_name_and_kinds(main_case):
-    """The row of METHODS has the method's own name, and it says which kinds it takes."""
-    assert main_case.method.description.name == main_case.name
-    assert set(main_case.method.description.takes) <= {"grades", "pairs", "rankings"}
-    assert main_case.method.description.takes
-
-
-def test_every_setting_has_a_default_and_a_type(main_case):
+def test_every_setting_has_a_default_and_a_type(settings_class):
     """`crowdrank rank --set` and the docs are made from these."""
-    assert get_type_hints(main_case.method).keys() >= {field.name for field in fields(main_case.method)}
-    main_case.method()
+    assert get_type_hints(settings_class).keys() >= {field.name for field in fields(settings_class)}
+    settings_class()
 
 
-def test_unknown_settings_are_refused(main_case, studies):
+def test_unknown_settings_are_refused(settings_class):
     """The error names the method, the setting, and those there are."""
-    judgments = studies.study(studies.table(main_case.kind))
-    with pytest.raises(cr.SettingError, match=f"{main_case.name} has no setting 'nonsense'"):
-        cr.fit(main_case.name, judgments, nonsense=1)
+    name = settings_class.description.name
+    with pytest.raises(cr.SettingError, match=f"{name} has no setting 'nonsense'"):
+        with_settings({**ALL, **cr.LEARNERS}, name, {"nonsense": 1})
 
 
-def test_bad_values_are_refused(main_case):
+def test_bad_values_are_refused(settings_class):
     """When the method is made, not when it is fitted, and by name."""
-    for name, value in bad_values(main_case.method):
+    for name, value in bad_values(settings_class):
         with pytest.raises(cr.SettingError, match=name):
-            main_case.method(**{name: value})
+            settings_class(**{name: value})

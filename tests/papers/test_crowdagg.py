@@ -1,4 +1,6 @@
-"""The graded judgments of TREC's 2010 relevance feedback track: what CrowdAgg's settings are worth, by mean average precision."""
+"""The graded judgments of TREC's 2010 relevance feedback track: what CrowdAgg's settings are worth, by mean average
+precision.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Rank aggregation on LETOR's MQ2008-agg: rows of Table 2 of Volkovs and Zemel (CIKM 2013), mean of the five folds' test parts."""
+"""Rank aggregation on LETOR's MQ2008-agg: rows of Table 2 of Volkovs and Zemel (CIKM 2013), mean of the five folds'
+test parts.
+"""
 
 import os
 from pathlib import Path
@@ -54,7 +56,9 @@ def test_the_same_from_letors_own_format(letor, tmp_path):
 
 
 def test_cps_is_well_ahead_of_the_papers(letor):
-    """Learned from three parts of each fold. The paper's row starts with 26.52 and ends with 41.02; RRF's, with 38.77 and 47.71."""
+    """Learned from three parts of each fold. The paper's row starts with 26.52 and ends with 41.02; RRF's, with 38.77
+    and 47.71.
+    """
     _, gold = letor
     lists, table = (
         cr.read(FOLDER / "rankings.csv.gz", top_k=True),
@@ -73,7 +77,9 @@ def test_cps_is_well_ahead_of_the_papers(letor):
 
 
 def test_what_crf_learns_on_the_first_fold_is_ahead_of_rrf(letor):
-    """In the paper by 3.9 of NDCG@5 and 2.7 of MAP, on average over the folds; here by more than half of that on the first."""
+    """In the paper by 3.9 of NDCG@5 and 2.7 of MAP, on average over the folds; here by more than half of that on the
+    first.
+    """
     lists, _ = letor
     grades = pl.read_csv(FOLDER / "gold.csv.gz", schema_overrides={"task": pl.String})
     known, hidden = (

@@ -91,7 +91,9 @@ def test_online_over_random_orders(build, votes_and_grades):
 
 
 def test_active_replay_reaches_the_papers_best(build, votes_and_grades):
-    """Table 5: 90, 95 and 98 % of ACC .6843 within 400, 850 and 1,400 comparisons; papers/crowd-bt has 20 seeds, here are 4."""
+    """Table 5: 90, 95 and 98 % of ACC .6843 within 400, 850 and 1,400 comparisons; papers/crowd-bt has 20 seeds, here
+    are 4.
+    """
     votes, grades = votes_and_grades
     curves = replay(votes, build.gold(votes, grades), budget=1400, seeds=4)
     mean = curves.group_by("votes", maintain_order=True).agg(pl.col("acc").mean())
