@@ -2,8 +2,8 @@
 
 Times are processor time, the least of several runs, and are relative to the formulas of the paper as one would first
 write them: in plain Python (as gavel, a judging system for contests, has them), or in NumPy for all pairs at once. Both
-give the same numbers. Savings are judgments needed, as the mean over seeds, to reach the accuracy that questions drawn
-by lot reach with the whole budget; real data are found through CROWDRANK_DATA.
+give the same numbers. Savings are judgments needed, as the mean over seeds, to reach the accuracy that random questions
+reach with the whole budget; real data are found through CROWDRANK_DATA.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Every run is a process of its own on the same simulated grades, five for each item, a fifth of the annotators spammers,
 a twentieth malicious: the tool is imported and warmed up on a small study (compilation does not count), given the
-grades in the form it likes best, and timed on the fit alone, with its own defaults; peak memory is what the fit adds to
-the process. Items are ranked by the expected grade where a tool has chances of grades, else by its grade, and measured
-by the mean nDCG@10 and Kendall's τ of tasks of 100 items against four grades of gold. A tool that took longer than the
-limit is not tried on larger studies.
+grades in the form it handles best, and timed on the fit alone, with its own defaults; peak memory is what the fit adds
+to the process. Items are ranked by the expected grade where a tool has chances of grades, else by its grade, and
+measured by the mean nDCG@10 and Kendall's τ of tasks of 100 items against four grades of gold. A tool that took longer
+than the limit is not tried on larger studies.
 
 `--agreement` compares the chances of dawid-skene without prior with those of crowd-kit's DawidSkene after the same
 number of steps.

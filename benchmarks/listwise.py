@@ -1,10 +1,10 @@
 """crowdrank beside what people use for rankings: `python benchmarks/listwise.py`. Writes docs/benchmarks-listwise.md.
 
-Every run is a process of its own on the same simulated lists. Each tool is given the lists in the form it likes best,
-which is not timed. Warm is the shortest of the next calls; cold is the import and the first call with no compiled code
-at hand. Seconds are the processor's, every tool on one thread: other work on the machine disturbs them least. Fusion:
-each run ranks the same 100 documents by a noisy relevance; measured by how many of the ten best are among the first
-ten. Kemeny: tasks of so many items, seven lists each; measured by the total distance to the lists. Plackett-Luce:
+Every run is a process of its own on the same simulated lists. Each tool is given the lists in the form it handles best,
+which is not timed. Warm is the shortest of the next calls; cold is the import and the first call without compiled code
+in the cache. Seconds are the processor's, every tool on one thread: other work on the machine disturbs them least.
+Fusion: each run ranks the same 100 documents by a noisy relevance; measured by how many of the ten best are among the
+first ten. Kemeny: tasks of so many items, seven lists each; measured by the total distance to the lists. Plackett-Luce:
 without prior; measured by the root mean square error of the scores.
 """
 
@@ -220,7 +220,7 @@ def spent() -> float:
 
 
 def measured(case: str, name: str) -> dict[str, Any]:
-    """The same in a process of its own, with no compiled code at hand."""
+    """The same in a process of its own, without compiled code in the cache."""
     with tempfile.TemporaryDirectory() as empty:
         done = subprocess.run(
             [sys.executable, __file__, "--one", case, name],

@@ -2,8 +2,8 @@
 docs/benchmarks-pairwise.md.
 
 Every run is a process of its own on the same simulated votes: the tool is imported and warmed up on a small study
-(compilation does not count), given the votes in the form it likes best, and timed on the fit alone; peak memory is what
-the fit adds to the process. A tool that took longer than the limit is not tried on larger studies.
+(compilation does not count), given the votes in the form it handles best, and timed on the fit alone; peak memory is
+what the fit adds to the process. A tool that took longer than the limit is not tried on larger studies.
 """
 
 from __future__ import annotations
