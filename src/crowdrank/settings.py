@@ -51,7 +51,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def choice(name: str, value: object, among: Sequence[str]) -> None:
+def check_choice(name: str, value: object, among: Sequence[str]) -> None:
     """Refuse a value that is not one of a few."""
     check(value in among, name, value, f"one of {', '.join(among)}")
 

@@ -47,7 +47,7 @@ def chunks(n_rows: int, work: int = 1) -> list[slice]:
     return [slice(start, end) for start, end in pairwise(edges)]
 
 
-def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
+def parallel_map(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
     """What the work makes of each job, in their order; as many at once as there are threads, and no more held in memory."""
     with ThreadPoolExecutor(
         n_threads()

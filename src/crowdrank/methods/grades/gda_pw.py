@@ -43,7 +43,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_fit, check_whole_number, choice
+from crowdrank.settings import check_choice, check_fit, check_whole_number
 from crowdrank.study import Codes, Floats, Judgments
 
 NINETY_FIVE = 1.959964  # standard errors
@@ -72,8 +72,8 @@ class GDAPW:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
-        choice("quality_per", self.quality_per, ("study", "task"))
-        choice("means", self.means, ("free", "ordered"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("means", self.means, ("free", "ordered"))
         check_whole_number("partners", self.partners)
         check_whole_number("seed", self.seed, least=0)
 

@@ -46,7 +46,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.settings import check_beta, check_fit, choice
+from crowdrank.settings import check_beta, check_choice, check_fit
 from crowdrank.study import KINDS, Gold, Judgments
 
 
@@ -79,7 +79,7 @@ class CrowdBT:
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
         check_beta("quality_prior", self.quality_prior)
-        choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""

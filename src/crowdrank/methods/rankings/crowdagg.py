@@ -69,7 +69,7 @@ from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_beta, check_fit, choice
+from crowdrank.settings import check, check_beta, check_choice, check_fit
 from crowdrank.study import KINDS, Codes, Floats, Judgments
 
 Measure = Literal["ndcg", "rbp"] | Callable[[int], float]
@@ -103,14 +103,14 @@ class CrowdAgg:
 
     def __post_init__(self) -> None:
         if not callable(self.measure):
-            choice("measure", self.measure, ("ndcg", "rbp"))
+            check_choice("measure", self.measure, ("ndcg", "rbp"))
         check(0 < self.persistence < 1, "persistence", self.persistence, "between 0 and 1")
-        choice("contest", self.contest, ("judged", "task", "hard", "literal"))
-        choice("quality", self.quality, ("estimated", "equal"))
-        choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("contest", self.contest, ("judged", "task", "hard", "literal"))
+        check_choice("quality", self.quality, ("estimated", "equal"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
         check(self.quality_prior is not None, "quality_prior", None, "two numbers of at least 1")
         check_beta("quality_prior", self.quality_prior)
-        choice("against", self.against, ("others", "all"))
+        check_choice("against", self.against, ("others", "all"))
         check_fit(None, self.max_iter, self.tol)
 
     def fit(self, judgments: Judgments) -> Consensus:
