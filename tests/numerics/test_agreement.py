@@ -10,7 +10,7 @@ from crowdrank.numerics.agreement import (
     concordance_of_ranks,
     count_answers,
     pair_agreement,
-    spread_of_lists,
+    preference_variance,
 )
 from crowdrank.study import Pairs
 
@@ -84,6 +84,6 @@ def test_how_far_agreement_with_orders_at_random_spreads(position):
     pairs = [(a, b) for a in range(len(position)) for b in range(a) if position[a] != position[b]]
     orders = list(permutations(range(len(position))))
     shared = [sum((position[a] - position[b]) * (order[a] - order[b]) > 0 for a, b in pairs) for order in orders]
-    told, spread = spread_of_lists(np.array([0, len(position), len(position)]), np.array(position, dtype=float))
+    told, spread = preference_variance(np.array([0, len(position), len(position)]), np.array(position, dtype=float))
     assert told.tolist() == [len(pairs), 0]
     assert spread == pytest.approx([4 * np.var(shared), 0])

@@ -45,11 +45,11 @@ class BradleyTerry:
     )
 
     prior: float | None = (
-        None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+        None  # virtual wins and losses of every item (λ of the paper); by default chosen by prediction
     )
-    intervals: bool = True  # say how sure; costs more than the fit itself on large studies
+    intervals: bool = True  # of scores and ranks; on large studies they take longer than the fit itself
     max_iter: int = 200
-    tol: float = 1e-8  # a step that moves no score further than this ends the fit
+    tol: float = 1e-8  # the fit ends when a step changes no score by more than this
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)

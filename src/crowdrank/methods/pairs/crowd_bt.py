@@ -67,14 +67,14 @@ class CrowdBT:
     )
 
     prior: float | None = (
-        None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+        None  # virtual wins and losses of every item (λ of the paper); by default chosen by prediction
     )
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     order_bias: bool = False  # estimate each annotator's preference for the left item
-    intervals: bool = True  # say how sure; costs more than the fit itself on large studies
+    intervals: bool = True  # of scores, ranks and quality; on large studies they take longer than the fit itself
     max_iter: int = 200
-    tol: float = 1e-8  # a step that moves no score further than this ends the fit
+    tol: float = 1e-8  # the fit ends when a step changes no score by more than this
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
@@ -84,7 +84,7 @@ class CrowdBT:
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
         free_parameters = ("quality", "bias") if self.order_bias else ("quality",)
-        shape = ModelVariant(
+        variant = ModelVariant(
             free_parameters=free_parameters, quality_prior=self.quality_prior, quality_per=self.quality_per
         )
-        return fit_pairs(self, judgments, shape, gold=gold)
+        return fit_pairs(self, judgments, variant, gold=gold)

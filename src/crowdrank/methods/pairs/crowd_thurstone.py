@@ -41,7 +41,7 @@ class CrowdThurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     intervals: bool = True
@@ -55,5 +55,5 @@ class CrowdThurstone:
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
-        shape = ModelVariant("normal", ("quality",), self.quality_prior, self.quality_per)
-        return fit_pairs(self, judgments, shape, gold=gold)
+        variant = ModelVariant("normal", ("quality",), self.quality_prior, self.quality_per)
+        return fit_pairs(self, judgments, variant, gold=gold)

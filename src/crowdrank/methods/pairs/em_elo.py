@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus, worth_of_preferences
+from crowdrank.methods.result import annotator_columns, check_kinds, evidence_per_preference, make_consensus
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, check_fit
@@ -95,7 +95,7 @@ class EMElo:
         others = np.tanh((logit[votes.pair] - votes.net * trust.x[votes.annotator]) / 2) ** 2
         evidence = sum_by(votes.annotator, others * votes.count, len(vocabulary.annotators))
         columns = annotator_columns(
-            judgments, 0.5 + 0.5 * np.tanh(trust.x / 2), evidence * worth_of_preferences(judgments)
+            judgments, 0.5 + 0.5 * np.tanh(trust.x / 2), evidence * evidence_per_preference(judgments)
         )
         fit = Fit(trust.steps, trust.converged and rated.converged, -trust.value)
         return make_consensus(self.description, judgments, rating, fit=fit, annotators=columns, compared=pairs)

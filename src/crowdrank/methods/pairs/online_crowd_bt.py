@@ -40,8 +40,8 @@ from crowdrank.methods.result import (
     annotator_columns,
     check_kinds,
     dependent_pairs_note,
+    evidence_per_preference,
     make_consensus,
-    worth_of_preferences,
 )
 from crowdrank.settings import check, check_beta, is_number
 from crowdrank.study import KINDS, Judgments
@@ -82,7 +82,7 @@ class OnlineCrowdBT:
         play(pairs.annotator, pairs.left, pairs.right, pairs.outcome, mean, variance, alpha, beta, np.zeros(2))
         reach = NORMAL_95 * np.sqrt(variance)
         # A Beta is worth as many certain answers as its parameters have grown by.
-        evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0) * worth_of_preferences(judgments)
+        evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0) * evidence_per_preference(judgments)
         columns = annotator_columns(judgments, alpha / (alpha + beta), evidence)
         notes, ends = dependent_pairs_note(judgments), {"low": mean - reach, "high": mean + reach}
         return make_consensus(

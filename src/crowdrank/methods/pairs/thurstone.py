@@ -41,7 +41,7 @@ class Thurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8

@@ -42,8 +42,8 @@ class VarianceBT:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
-    slope_spread: float = 1.0  # standard deviation of the logarithm of the slopes before any vote
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    slope_spread: float = 1.0  # prior standard deviation of the logarithm of the slopes
     intervals: bool = True
     max_iter: int = 60
     tol: float = 1e-8

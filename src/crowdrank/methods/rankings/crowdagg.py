@@ -65,7 +65,7 @@ from crowdrank.methods.rankings.lists.expected_discount import (
 )
 from crowdrank.methods.rankings.lists.rank_distribution import Table
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
-from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
+from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -123,7 +123,7 @@ class CrowdAgg:
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
         evidence = crowd.shared(
-            gains, worth_of_lists(crowd.lists.row_starts, crowd.lists.row_level.astype(np.float64))
+            gains, evidence_per_list_preference(crowd.lists.row_starts, crowd.lists.row_level.astype(np.float64))
         )[1]
         columns = annotator_columns(judgments, quality, evidence, crowd.profiles.annotator, crowd.profiles.task)
         score = crowd.score(gains)
