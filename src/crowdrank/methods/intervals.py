@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from crowdrank.consensus import adjacent_entries
 from crowdrank.numerics.laplace import Spread
 from crowdrank.numerics.ranks import rank_interval
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Vocabulary
-
-NORMAL_95 = 1.959964
 
 
 class ScoreIntervals(NamedTuple):

@@ -3,7 +3,8 @@ import pytest
 
 from crowdrank import evaluate, simulate
 from crowdrank.methods.pairs.bradley_terry import BradleyTerry
-from crowdrank.methods.pairs.online_crowd_bt import NORMAL_95, OnlineCrowdBT
+from crowdrank.methods.pairs.online_crowd_bt import OnlineCrowdBT
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError
 from crowdrank.study import TIE
 

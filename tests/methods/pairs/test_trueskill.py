@@ -4,7 +4,8 @@ import trueskill
 from scipy import integrate, stats
 
 from crowdrank import simulate
-from crowdrank.methods.pairs.trueskill import NORMAL_95, TrueSkill, tie_update, win_update
+from crowdrank.methods.pairs.trueskill import TrueSkill, tie_update, win_update
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError
 from crowdrank.study import RIGHT, TIE
 

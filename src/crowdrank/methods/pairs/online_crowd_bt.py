@@ -27,7 +27,6 @@ Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crow
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -43,10 +42,9 @@ from crowdrank.methods.result import (
     evidence_per_preference,
     make_consensus,
 )
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_beta, is_number
 from crowdrank.study import KINDS, Judgments
-
-NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from crowdrank.methods.pairs.votes.model import VoteModel
 from crowdrank.methods.pairs.votes.posterior import MAX_ROUNDS, PosteriorMeans, Status, posterior_means
 from crowdrank.methods.pairs.votes.quality import quality_interval
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.study import Floats, Vocabulary
 
-NORMAL_95 = 1.959964
 FLAT = (1.0, 1.0)
 NOTES: dict[Status, tuple[str, ...]] = {
     "settled": (),
