@@ -110,7 +110,7 @@ def _play(left, right, outcome, mean, variance, noise, drift, margin):
 
 @nb.njit(cache=True, nogil=True)
 def win_update(x):
-    """v = φ(x) / Φ(x) and w = v (v + x): mean, with the sign changed, and decrease in variance of a normal below x."""
+    """Mean (with the sign changed) and decrease in variance of a normal below x: v = φ(x) / Φ(x), w = v (v + x)."""
     if x < -TAIL:
         beyond = 1.0 / _fraction(-x, 2.0)  # v + x, without taking the difference
         return beyond - x, (beyond - x) * beyond

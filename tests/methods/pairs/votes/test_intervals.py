@@ -122,5 +122,5 @@ def test_one_nobody_compared_is_the_least_sure_and_does_not_blur_the_others(buil
 def test_intervals_from_lists_come_with_a_warning(method):
     lists = {"annotator": list("aaabbb"), "item": list("xyzyxz"), "rank": [1, 2, 3] * 2}
     votes = {"annotator": ["a"], "left": ["x"], "right": ["y"], "winner": ["x"]}
-    assert any("hang together" in note for note in cr.fit(method, cr.judgments(lists)).notes)
-    assert not any("hang together" in note for note in cr.fit(method, cr.judgments(votes)).notes)
+    assert any("not independent" in note for note in cr.fit(method, cr.judgments(lists)).notes)
+    assert not any("not independent" in note for note in cr.fit(method, cr.judgments(votes)).notes)

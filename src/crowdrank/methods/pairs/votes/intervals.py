@@ -14,17 +14,11 @@ from crowdrank.numerics.special import NORMAL_95
 from crowdrank.study import Floats, Vocabulary
 
 FLAT = (1.0, 1.0)
+ADVICE = "intervals may be too narrow; use --bootstrap 200 to check them"
 NOTES: dict[Status, tuple[str, ...]] = {
     "settled": (),
-    "rounds used up": (
-        f"the intervals did not settle after {MAX_ROUNDS} rounds: they may be too narrow; use --bootstrap 200 to check them",
-    ),
-    "not identified": (
-        (
-            "the votes hardly separate the distances between items from the quality of annotators: "
-            "intervals may be too narrow; use --bootstrap 200 to check them"
-        ),
-    ),
+    "rounds used up": (f"the intervals did not settle after {MAX_ROUNDS} rounds: {ADVICE}",),
+    "not identified": (f"the votes hardly separate distances between items from quality of annotators: {ADVICE}",),
 }
 
 

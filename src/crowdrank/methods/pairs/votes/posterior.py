@@ -28,7 +28,7 @@ from crowdrank.study import Floats
 
 MAX_ROUNDS = 30
 SETTLED = 0.005  # standard errors, root mean square over parameters
-SLOWEST = 0.95  # largest ρ; a slower decrease cannot be told from rounding
+SLOWEST = 0.95  # largest ρ; a slower decrease cannot be distinguished from rounding
 STEADY = 0.05  # largest change of ρ from round to round
 LEAST_CORRELATION = 0.95  # of the gaps of the votes at the mode and at the mean
 LEAST_CURVATURE = 1e-3
