@@ -36,7 +36,7 @@ def _cases(kinds_of: Any) -> list[Any]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`case`: every kind a method takes; `main_case`: the first that fits it best; `wrong_case`: those it cannot take."""
+    """`case`: every kind a method takes; `main_case`: the kind it is made for; `wrong_case`: those it cannot take."""
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", _cases(lambda method: method.description.takes))
     if "main_case" in metafunc.fixturenames:

@@ -40,8 +40,8 @@ def test_rows_are_sorted_and_ranks_follow_scores(consensus):
 
 def test_intervals_hold_the_score(consensus):
     """Where a method has intervals, the score lies inside."""
-    told = consensus.ranking.drop_nulls(["low", "high"])
-    assert told.filter((pl.col("low") > pl.col("score")) | (pl.col("high") < pl.col("score"))).is_empty()
+    scored = consensus.ranking.drop_nulls(["low", "high"])
+    assert scored.filter((pl.col("low") > pl.col("score")) | (pl.col("high") < pl.col("score"))).is_empty()
 
 
 def test_annotators(consensus, studies, case):

@@ -23,7 +23,7 @@ def verdicts_on_guessers(items: int, method: str) -> Counter:
 @pytest.mark.parametrize("items", [4, 10, 30])
 @pytest.mark.parametrize("method", ["borda", "mallows", "crowd-bt", "crowdagg"])
 def test_lists_at_random(method, items):
-    """Two standard errors are exceeded by one in 44, three by one in 741; a little more, as the consensus holds their own lists."""
+    """Two standard errors are exceeded by one in 44, three by one in 741; a little more with their own lists."""
     found = verdicts_on_guessers(items, method)
     assert found["informative"] + found["weak"] <= 9  # at 100 × 1/44, more than 9 have a chance of 1 in 5,000
     assert found["reversed"] <= 2

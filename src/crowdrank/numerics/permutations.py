@@ -68,7 +68,7 @@ def expected_worth(score, gain, how, discount, slope):
 
 @nb.njit(cache=True, nogil=True)
 def _next_items(score, gain, how, discount):
-    """For every set of items placed first: its size, chance and gain of each next item, and the mean gain of the rest."""
+    """For every set of items placed first: its size, chance and gain of each next item, and mean gain of the rest."""
     m, n_sets = len(score), 1 << len(score)
     size, state = _sets(how, gain)
     chance, gain_next = np.zeros((n_sets, m)), np.empty((n_sets, m))

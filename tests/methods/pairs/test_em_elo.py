@@ -11,7 +11,7 @@ def logistic(x):
 
 
 def em(study, quality_prior, steps=5000):
-    """EM as it is told: the chance of each pair's truth, then everybody's share of right answers; one step after the other."""
+    """Plain EM: in turn the chance of each pair's truth, and the share of right answers of each annotator."""
     pairs = study.pairs
     low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
     toward = np.where(pairs.left < pairs.right, pairs.outcome, -pairs.outcome)

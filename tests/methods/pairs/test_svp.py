@@ -49,7 +49,7 @@ def test_complete_preferences_need_one_decomposition():
 
 @pytest.mark.parametrize("penalty", [0.0, 2.0, 20.0])
 def test_gaps_in_the_differences_of_scores_are_filled_exactly(build, penalty):
-    # Shares of wins that are differences of the scores 1, 0.5, 0, -0.5: two known contests of each, in a circle with a gap.
+    # Shares of wins that are differences of the scores 1, 0.5, 0, -0.5: a chain of known contests.
     rows = []
     for left, right, wins in (("a", "b", 3), ("b", "c", 3), ("c", "d", 3)):
         rows += [("t", "k", left, right, left)] * wins + [("t", "k", left, right, right)]

@@ -1,4 +1,4 @@
-"""Do the intervals hold what they promise? Share of the truth inside 95 % intervals, on votes simulated from the model itself."""
+"""Coverage: the share of true values inside 95 % intervals, on votes simulated from the model itself."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def inside(low, truth, high):
     return np.mean((low <= truth) & (truth <= high))
 
 
-# `docs/coverage.md` has the figures of 40 seeds. Those of eight vary by more, as the scale of all scores is one draw per seed.
+# `docs/coverage.md` has the figures of 40 seeds. Those of eight vary more: the scale of scores is one draw per seed.
 @pytest.mark.parametrize(("votes", "ties"), SIZES)
 def test_intervals_of_bradley_terry_hold(votes, ties):
     scores, ranks, _ = coverage(BradleyTerry(), quality=(1e9, 1.0), votes=votes, ties=ties)

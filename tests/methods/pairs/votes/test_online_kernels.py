@@ -61,7 +61,7 @@ def test_quality_has_the_moments_of_the_true_posterior(quality, better):
 @pytest.mark.parametrize("spread", [0.01, 0.5, 2.0, 10.0, 1e4])
 @pytest.mark.parametrize("gap", [*GAPS, 40.0, -800.0])
 def test_who_is_truly_better(gap, spread):
-    """C1 beside its integral: exact to first order in the variance, within .025 at the usual priors, never outside [0, 1]."""
+    """C1 equals its integral to first order in the variance, within .025 at the usual priors, and is in [0, 1]."""
     x = np.linspace(-12, 12, 20_001)
     exact = integrate.trapezoid(expit(gap + math.sqrt(spread) * x) * stats.norm.pdf(x), x)
     found = kernels.truly_better(expit(gap), spread)
@@ -124,7 +124,7 @@ def test_pull_and_bend_are_derivatives(build, gap, quality, ties):
 @pytest.mark.parametrize("gap", [-1.0, 0.0, 0.7, 3.0])
 @pytest.mark.parametrize("quality", QUALITIES)
 def test_scores_have_nearly_the_moments_of_the_true_posterior(gap, quality):
-    """The approximation's own error: derivatives at the mean stand for their average, which differs by the order of σ⁴."""
+    """The error of the approximation: derivatives at the mean, not their average, which differs by order σ⁴."""
     for variance, allowed in ((0.04, 0.003), (0.25, 0.04), (1.0, 0.35)):
         x = np.linspace(-8, 8, 801) * math.sqrt(variance)
         density = stats.norm.pdf(x, scale=math.sqrt(variance))

@@ -64,7 +64,7 @@ def test_a_mean_over_a_cloud_is_that_of_draws_from_it(cloud, link, free):
 
 
 def test_a_beta_distribution_is_found_again_from_its_approximation():
-    """The normal distribution nearest to Beta(a, b) on the logit scale has the mean and curvature of its density averaged over it."""
+    """The normal approximation of Beta(a, b) on the logit scale: the averaged density has slope 0 at the mean."""
     a, b = 12.0, 3.0
     mean, variance = 1.4, 0.4
     for _ in range(200):
