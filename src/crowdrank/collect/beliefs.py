@@ -8,10 +8,10 @@ from crowdrank.methods.pairs.votes.online_kernels import (
     logistic,
     matched,
     narrowed,
-    tie_threshold,
     tie,
     tie_at,
     tie_moments,
+    tie_threshold,
     truly_better,
     win,
 )

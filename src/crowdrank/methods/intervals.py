@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import adjacent_entries
 from crowdrank.numerics.laplace import Spread
 from crowdrank.numerics.ranks import rank_interval
-from crowdrank.numerics.special import NORMAL_95
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Vocabulary
 
@@ -39,8 +39,8 @@ def score_intervals(
     gap_error = np.full(len(error), np.nan)
     gap_error[above] = np.sqrt(spread.of_gaps(above, below))
     return ScoreIntervals(
-        low=np.minimum(centre - NORMAL_95 * error, score),
-        high=np.maximum(centre + NORMAL_95 * error, score),
+        low=np.minimum(centre - NORMAL_95_ROUNDED * error, score),
+        high=np.maximum(centre + NORMAL_95_ROUNDED * error, score),
         rank_low=np.minimum(rank_low, rank),
         rank_high=np.maximum(rank_high, rank),
         gap_error=gap_error,

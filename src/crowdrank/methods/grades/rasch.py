@@ -40,8 +40,8 @@ from crowdrank.methods.result import agreement, annotator_columns, check_kinds, 
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.laplace import LARGEST_DENSE, dense_spread
 from crowdrank.numerics.newton import minimise
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.threads import RowSum
-from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_fit
 from crowdrank.study import Codes, Floats, Judgments
 
@@ -104,7 +104,9 @@ class Rasch:
 def _with_intervals(consensus: Consensus, model: RaschModel, x: Floats, fixed: slice) -> Consensus:
     model.evaluate(x)
     error = np.sqrt(_variance(model, fixed))
-    return replace(consensus, low=consensus.score - NORMAL_95 * error, high=consensus.score + NORMAL_95 * error)
+    return replace(
+        consensus, low=consensus.score - NORMAL_95_ROUNDED * error, high=consensus.score + NORMAL_95_ROUNDED * error
+    )
 
 
 def _variance(model: RaschModel, fixed: slice) -> Floats:

@@ -10,7 +10,7 @@ from crowdrank.methods.pairs.votes.model import VoteModel
 from crowdrank.methods.pairs.votes.posterior import MAX_ROUNDS, PosteriorMeans, Status, posterior_means
 from crowdrank.methods.pairs.votes.quality import quality_interval
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
-from crowdrank.numerics.special import NORMAL_95
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.study import Floats, Vocabulary
 
 FLAT = (1.0, 1.0)
@@ -37,7 +37,7 @@ class PosteriorSummary:
         if name == "quality":
             return quality_interval(self.model, self.mean, self.spread.variance, self.quality_prior)
         where = self.model.layout.slices[name]
-        error = NORMAL_95 * np.sqrt(self.spread.variance[where])
+        error = NORMAL_95_ROUNDED * np.sqrt(self.spread.variance[where])
         return self.mean[where] - error, self.mean[where] + error
 
 
