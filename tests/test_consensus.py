@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,14 @@ def test_noise_ties_do_not_depend_on_where_the_scores_lie():
     # 2⁻¹¹ has eleven decimals and ends in 5: rounding to ten would tear the two apart.
     score = np.array([1.0, 2.0**-11 + 1e-15, 2.0**-11 - 1e-15])
     assert rank_within(score, np.zeros(3, np.int32)).tolist() == [1, 2, 2]
+
+
+def test_ranks_follow_a_replaced_score(build):
+    ranked = consensus(build, known_rank=np.array([2, 1, 0, 1, 1], np.int32))
+    assert ranked.rank.tolist() == [2, 1, 0, 1, 1]
+    changed = replace(ranked, score=np.array([3.0, 2.0, 1.0, 5.0, 6.0]))
+    assert changed.rank.tolist() == [1, 2, 3, 2, 1]
+    assert replace(ranked, notes=("a note",)).rank.tolist() == [2, 1, 0, 1, 1]
 
 
 def test_nothing_to_rank():

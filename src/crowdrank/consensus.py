@@ -1,9 +1,9 @@
-"""What a method returns: the ranking, how the fit ended, and what was learned about the annotators."""
+"""What a method returns: the ranking, how the fit ended, and what it learned about the annotators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,15 +25,15 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """The ranking behind the judgments of a study, and how far to trust it and its annotators.
+    """The ranking that the judgments of a study support, with intervals and the quality of the annotators.
 
-    `ranking` and `annotators` are data frames of the kind the judgments came in; the arrays beside them are in the
-    order of the vocabulary's entries.
+    `ranking` and `annotators` are data frames of the same library as the judgments; the arrays are in the order of the
+    vocabulary's entries.
     """
 
     vocabulary: Vocabulary
     method: str
-    score: Floats  # per entry, higher is better; NaN where the method has nothing to go by
+    score: Floats  # per entry, higher is better; NaN where the method has no judgments to use
     annotator_columns: Mapping[str, NDArray[Any]]  # "annotator", "judgments", "quality", then what the method adds
     fit: Fit = Fit()
     low: Floats | None = None
@@ -43,37 +43,34 @@ class Consensus:
     gap_error: Floats | None = None  # standard error of the gap to the next entry of the task's ranking
     gap_chance: Floats | None = None  # after a bootstrap: how often the entry was above the next
     difficulty: Floats | None = None
-    grade_values: Floats | None = None  # the true grades that the method reckons with, ascending
-    grade_chances: Floats | None = (
-        None  # per entry, the chance of each of them; NaN where the method has nothing to go by
-    )
-    component: NDArray[np.int32] | None = (
-        None  # per entry; entries of a task in different components were never connected
-    )
+    grade_values: Floats | None = None  # the possible true grades of the method, ascending
+    grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where there are no judgments
+    component: NDArray[np.int32] | None = None  # per entry; comparisons do not connect components of a task
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
-    settings: Mapping[str, Any] = field(default_factory=dict)  # what the method chose of those left to it
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the values that the method chose itself
     grades: Grades | None = None  # those of the study, from which labels take their scale
-    curve_columns: Mapping[str, NDArray[Any]] | None = (
-        None  # of graded models: "annotator", "grade", "mean", "spread", "weight"
-    )
+    curve_columns: Mapping[str, NDArray[Any]] | None = None  # annotator, grade, mean, spread, weight: of graded models
+    known_rank: InitVar[NDArray[np.int32] | None] = None  # the ranks of `score`, where they are computed already
+
+    def __post_init__(self, known_rank: NDArray[np.int32] | None) -> None:
+        # Not a field: `dataclasses.replace` with another score must not keep the ranks of this one.
+        if known_rank is not None:
+            self.__dict__["rank"] = known_rank
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
-        """Rank of each entry within its task, 1 for the best; equal scores share the better rank; 0 for unscored entries."""
+        """Rank of each entry within its task, 1 for the best; equal scores share the better rank; 0 if unscored."""
         return rank_within(self.score, self.vocabulary.entry_task)
 
     @cached_property
     def best_first(self) -> NDArray[np.intp]:
         """The entries task by task, each best first, those of equal score by their code, unscored ones last."""
-        unranked_last = np.where(self.rank == 0, np.iinfo(np.int32).max, self.rank)
-        return np.lexsort((unranked_last, self.vocabulary.entry_task))
+        return best_first(self.rank, self.vocabulary.entry_task)
 
     @property
     def neighbours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The entries that are followed by another in their task's ranking, and those that follow them."""
-        above, below, task = self.best_first[:-1], self.best_first[1:], self.vocabulary.entry_task
-        both = (task[above] == task[below]) & (self.rank[below] > 0)
-        return above[both], below[both]
+        return adjacent_entries(self.rank, self.vocabulary.entry_task, self.best_first)
 
     @cached_property
     def ranking(self) -> Any:
@@ -103,33 +100,32 @@ class Consensus:
 
     @cached_property
     def curves(self) -> Any:
-        """A data frame of what grades mean to annotators: the columns annotator, grade, mean, spread, weight; None
-        without such a model.
+        """A data frame of what grades mean to annotators, or None: only models of grades have it.
 
-        Annotator and relevance r given, a grade has a chance proportional to weight × N(r; mean, spread²).
+        Columns: annotator, grade, mean, spread, weight. An annotator gives an item of relevance r a grade with a chance
+        proportional to weight × N(r; mean, spread²).
         """
         return None if self.curve_columns is None else frame_of(self.curve_columns, self.vocabulary.frame).to_native()
 
     def unsure(self, width: float | None = None) -> Any:
-        """The rows of `ranking` whose interval is wider than `width`, the widest first: where more judgments would help
-        most.
+        """The rows of `ranking` whose interval is wider than `width`, the widest first.
 
-        By default `width` is four standard deviations of the study's scores: such an entry may be anywhere among the
-        others. Entries without score come first. Methods without intervals cannot say.
+        More judgments help most there. By default `width` is four standard deviations of the study's scores: such an
+        entry may be anywhere among the others. Entries without a score come first. Needs a method with intervals.
         """
         if self.low is None or self.high is None:
             raise JudgmentError(
-                f"{self.method} has no intervals, and does not say what it is unsure of: "
-                "fit a method that has them, or use cr.bootstrap (rank --bootstrap 200), which serves all methods"
+                f"{self.method} has no intervals, so it cannot say which entries are uncertain: "
+                "fit a method that has them, or use cr.bootstrap (rank --bootstrap 200), which works with every method"
             )
-        wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # nothing is known of unscored entries
+        wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # unscored entries come first
         limit = 4 * float(np.nanstd(self.score)) if width is None else width
         order = np.argsort(-wide, kind="stable")
         return nw.from_native(self.ranking)[order[(wide > limit)[order]].tolist()].to_native()
 
     @property
     def disconnected(self) -> dict[Any, int]:
-        """The tasks whose comparisons fall apart, with the number of parts that were never compared with each other."""
+        """The tasks whose comparisons are disconnected, with the number of their parts."""
         if self.component is None:
             return {}
         tasks, parts = parts_per_task(self.vocabulary, self.component)
@@ -138,7 +134,8 @@ class Consensus:
     def __repr__(self) -> str:
         vocabulary = self.vocabulary
         end = "converged" if self.fit.converged else "NOT converged"
-        size = f"{vocabulary.n_entries:,} entries in {len(vocabulary.tasks):,} tasks, {len(vocabulary.annotators):,} annotators"
+        size = f"{vocabulary.n_entries:,} entries in {len(vocabulary.tasks):,} tasks"
+        size += f", {len(vocabulary.annotators):,} annotators"
         lines = [
             f"Consensus by {self.method}: {size}; {end} in {self.fit.steps} steps",
             str(nw.from_native(self.ranking).head(10).to_native()),
@@ -150,7 +147,7 @@ class Consensus:
 def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
     """Competition ranks (1, 2, 2, 4) within each group, the highest score first; 0 where the score is NaN.
 
-    Scores that agree to ten digits of the study's largest are equal: what is left is the noise of floating point.
+    Scores that agree to ten digits of the study's largest are equal: smaller differences are rounding.
 
     >>> rank_within(np.array([0.5, 2.0, 0.5, np.nan, 7.0]), np.array([0, 0, 0, 0, 1], dtype=np.int32)).tolist()
     [2, 1, 2, 0, 1]
@@ -161,17 +158,35 @@ def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
         return rank
     scale = np.abs(score[scored]).max() or 1.0
     scaled, group = score[scored] / scale, group[scored]
-    # One whole number per row sorts several times as fast as two columns; it tells scores apart to 2⁻³⁶, finer than ties are.
+    # One whole number per row sorts several times as fast as two columns; 2⁻³⁶ is finer than the width of a tie.
     order = np.argsort((group.astype(np.int64) << 38) - np.rint(scaled * (1 << 36)).astype(np.int64))
     scaled, group = scaled[order], group[order]
     place = np.arange(len(order))
     new_group = np.r_[True, group[1:] != group[:-1]]
-    # The step to the next score counts, not its rounded value: rounding would tear apart what lies around its edges.
+    # Compare neighbours, not rounded values: rounding would separate equal scores on both sides of a rounding edge.
     new_score = new_group | np.r_[True, scaled[:-1] - scaled[1:] > 1e-10]
     first_of_group = np.maximum.accumulate(np.where(new_group, place, 0))
     first_of_score = np.maximum.accumulate(np.where(new_score, place, 0))
     rank[scored[order]] = first_of_score - first_of_group + 1
     return rank
+
+
+def best_first(rank: NDArray[np.int32], task: NDArray[np.int32]) -> NDArray[np.intp]:
+    """The entries task by task, by ascending rank; those of equal rank by their code, unranked ones (0) last."""
+    return np.lexsort((np.where(rank == 0, np.iinfo(np.int32).max, rank), task))
+
+
+def adjacent_entries(
+    rank: NDArray[np.int32], task: NDArray[np.int32], order: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The entries that are followed by another in their task's ranking, and those that follow them.
+
+    `order` is that of `best_first`, where it is known.
+    """
+    order = best_first(rank, task) if order is None else order
+    above, below = order[:-1], order[1:]
+    both = (task[above] == task[below]) & (rank[below] > 0)
+    return above[both], below[both]
 
 
 def parts_per_task(vocabulary: Vocabulary, component: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -182,23 +197,23 @@ def parts_per_task(vocabulary: Vocabulary, component: NDArray[np.int32]) -> tupl
 
 
 def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
-    """A plain word for each annotator: `quality` is the chance to be right about a pair, `evidence` how many pairs tell
-    so.
+    """A plain word for each annotator.
 
-    Two standard errors above a coin toss is informative (weak below 0.65), three below, as it is an accusation, is
-    reversed; in between is random when there is enough evidence to have seen otherwise, and unclear when there is not.
+    `quality` is the chance to be right about a pair; `evidence` is the number of pairs it was estimated from. Two
+    standard errors above a coin toss is informative (weak below 0.65). Three standard errors below is reversed: an
+    accusation needs more evidence. In between is random if there is enough evidence to tell, else unclear.
     """
-    surprise = (quality - 0.5) * 2 * np.sqrt(evidence)
+    standard_errors = (quality - 0.5) * 2 * np.sqrt(evidence)
     verdict = np.where(evidence >= 30, "random", "unclear").astype(object)
-    verdict[surprise >= 2] = "informative"
-    verdict[(surprise >= 2) & (quality < 0.65)] = "weak"
-    verdict[surprise <= -3] = "reversed"
+    verdict[standard_errors >= 2] = "informative"
+    verdict[(standard_errors >= 2) & (quality < 0.65)] = "weak"
+    verdict[standard_errors <= -3] = "reversed"
     verdict[np.isnan(quality)] = "unclear"
     return verdict
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:
-    """A data frame of the wanted kind, with missing numbers as that kind writes them."""
+    """A data frame of this library, with missing numbers as that library writes them."""
     data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
     frame = nw.from_dict(data, backend=backend)
     floats = [name for name, values in columns.items() if values.dtype.kind == "f"]

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from crowdrank.consensus import Consensus, frame_of
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Gold, Grades, JudgmentError, Vocabulary
 
 MOST_GRADES = 20  # on a scale that labels can be chosen from
-NINETY_FIVE = 1.959964  # standard errors to either side of an interval
 ROUNDING = 1e-9
 
 
@@ -144,7 +144,7 @@ def _chances(consensus: Consensus, found: Labels) -> Floats:
     assert consensus.low is not None
     assert consensus.high is not None
     entry = found.entry
-    spread = np.maximum((consensus.high[entry] - consensus.low[entry]) / (2 * NINETY_FIVE), np.finfo(float).tiny)
+    spread = np.maximum((consensus.high[entry] - consensus.low[entry]) / (2 * NORMAL_95_ROUNDED), np.finfo(float).tiny)
     cut = found.cut[consensus.vocabulary.entry_task[entry]]
     with np.errstate(over="ignore"):  # a score without doubt is infinitely far from any cut
         above = ndtr((consensus.score[entry][:, None] - cut) / spread[:, None])

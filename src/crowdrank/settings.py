@@ -1,4 +1,4 @@
-"""Settings are checked when they are made, and errors say what would be right."""
+"""Errors about input and settings, and checks of settings; messages say what is allowed."""
 
 from __future__ import annotations
 
@@ -7,51 +7,47 @@ from collections.abc import Iterable, Sequence
 
 
 class InputError(ValueError):
-    """Something that came in cannot be used; the message says what is wrong, where, and what to do."""
+    """Input that cannot be used; the message says what is wrong, where, and what to do."""
 
 
 class SettingError(InputError):
-    """A setting has a value it cannot have."""
+    """A setting with a value that is not allowed."""
 
 
 def check(holds: bool, name: str, value: object, wanted: str) -> None:
-    """Refuse a value that does not hold."""
+    """Raise a SettingError that says what the value must be, unless `holds`."""
     if not holds:
         raise SettingError(f"{name} is {value!r}; it must be {wanted}")
 
 
 def check_whole_number(name: str, value: object, least: int = 1, most: int | None = None) -> None:
-    """Refuse what is not a whole number, or out of range."""
+    """Refuse a value that is not a whole number, or out of range."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     fits = whole and least <= value and (most is None or value <= most)  # type: ignore[operator]
-    check(
-        fits,
-        name,
-        value,
-        f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}",
-    )
+    allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
+    check(fits, name, value, f"a whole number {allowed}")
 
 
 def check_fit(prior: float | None, max_iter: int, tol: float) -> None:
-    """Refuse what no fit can have."""
+    """Refuse values that are not allowed in any fit."""
     check(prior is None or (is_number(prior) and 0 <= prior < float("inf")), "prior", prior, "a number of at least 0")
     check_whole_number("max_iter", max_iter)
     check(is_number(tol) and tol > 0, "tol", tol, "a number above 0")
 
 
 def check_beta(name: str, value: object) -> None:
-    """Refuse what are no parameters of a Beta prior whose mode is inside."""
+    """Refuse a value that is not two parameters of a Beta prior, each at least 1; None is allowed."""
     pair = isinstance(value, tuple) and len(value) == 2
     holds = pair and all(is_number(part) and 1 <= part < float("inf") for part in value)  # type: ignore[attr-defined]
     check(value is None or holds, name, value, "a tuple of two numbers of at least 1")
 
 
 def is_number(value: object) -> bool:
-    """A number, and not a truth value."""
+    """Whether this is a number, and not True or False."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def choice(name: str, value: object, among: Sequence[str]) -> None:
+def check_choice(name: str, value: object, among: Sequence[str]) -> None:
     """Refuse a value that is not one of a few."""
     check(value in among, name, value, f"one of {', '.join(among)}")
 

@@ -1,7 +1,7 @@
-"""What a study is made of: the vocabulary, the judgments over it, and gold.
+"""The data of a study: its vocabulary, its judgments, and gold.
 
-Strings become integer codes once, at the door (`crowdrank.formats`). Everything here is NumPy arrays of codes; an
-*entry* is an item within a task, and the entries of a task are contiguous.
+Strings become integer codes once, when data are read (`crowdrank.formats`). Everything here is NumPy arrays of codes;
+an *entry* is an item within a task, and the entries of a task are contiguous.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UNNAMED_TASK = "all"  # the task of judgments that name none
 
 
 class JudgmentError(InputError):
-    """Judgments or gold that cannot be used as they are."""
+    """Judgments or gold that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class Vocabulary:
     annotators: Ids
     entry_task: Codes  # ascending: the entries of a task are contiguous
     entry_item: Codes  # ascending within a task
-    frame: Frame = "polars"  # the kind of data frame results come out as
+    frame: Frame = "polars"  # the library of the data frames in results
 
     @property
     def n_entries(self) -> int:
@@ -69,8 +69,8 @@ class Pairs:
     left: Codes
     right: Codes
     outcome: NDArray[np.int8]  # LEFT, RIGHT or TIE
-    weight: Floats | None = None  # how much each vote counts; once, where there are none
-    strength: Floats | None = None  # how strongly the winner is preferred, where it was said or lists and grades tell
+    weight: Floats | None = None  # how many votes each counts as; without weights, 1
+    strength: Floats | None = None  # how strongly the winner is preferred, if given or derived from lists and grades
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -78,7 +78,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rankings:
-    """Lists of entries, best first. The rows of a list are contiguous and ascend by position; equal positions are ties."""
+    """Lists of entries, best first. Rows of a list are contiguous and ascend by position; equal positions are ties."""
 
     list_annotator: Codes
     list_task: Codes
@@ -109,11 +109,11 @@ class Judgments:
     grades: Grades
     pairs: Pairs
     rankings: Rankings
-    notes: tuple[str, ...] = ()  # what the reader has to say about the data
+    notes: tuple[str, ...] = ()  # about the data, from reading them
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of judgment this study holds."""
+        """The kinds of judgment in this study."""
         return tuple(kind for kind in KINDS if len(getattr(self, kind)))
 
     @property
@@ -132,7 +132,7 @@ class Judgments:
         return replace(self, **{other: table for other, table in nothing.items() if other not in kinds})
 
     def annotator_and_task(self) -> tuple[Codes, Codes]:
-        """Who gave each judgment, and on which task; a row of a ranking counts as one."""
+        """The annotator and the task of each judgment; a row of a ranking counts as one."""
         entry_task, lists = self.vocabulary.entry_task, self.rankings
         return (
             np.concatenate([self.grades.annotator, self.pairs.annotator, lists.list_annotator[lists.row_list]]),
@@ -155,18 +155,18 @@ class Judgments:
     def __repr__(self) -> str:
         vocabulary, count = self.vocabulary, self.counts
         rows = ", ".join(f"{count[kind]:,} {kind}" for kind in self.kinds) or "empty"
-        sizes = f"{len(vocabulary.tasks):,} tasks, {len(vocabulary.items):,} items, {len(vocabulary.annotators):,} annotators"
-        return f"Judgments({rows}; {sizes})"
+        sizes = f"{len(vocabulary.tasks):,} tasks, {len(vocabulary.items):,} items"
+        return f"Judgments({rows}; {sizes}, {len(vocabulary.annotators):,} annotators)"
 
 
 def check_judgments(given: object) -> None:
-    """Refuse what is not judgments yet, and say what makes them."""
+    """Refuse anything but judgments, and say how to make them."""
     if isinstance(given, Judgments):
         return
     if isinstance(given, str | PathLike):
-        raise JudgmentError(f"judgments are wanted, not the name of a file: cr.read({str(given)!r}) reads them")
+        raise JudgmentError(f"judgments are needed, not the name of a file: read it with cr.read({str(given)!r})")
     raise JudgmentError(
-        f"judgments are wanted, not {type(given).__name__}: cr.judgments(frame) makes them of a data frame"
+        f"judgments are needed, not {type(given).__name__}: make them from a data frame with cr.judgments(frame)"
     )
 
 
@@ -175,7 +175,7 @@ GoldKind = Literal["grade", "score", "rank"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gold:
-    """What is known to be true of some entries: `value[e]`, higher is better (ranks are stored negated)."""
+    """The known true value of some entries: `value[e]`, higher is better (ranks are stored negated)."""
 
     vocabulary: Vocabulary
     value: Floats
@@ -203,7 +203,7 @@ def entries_in(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:
 
 
 def recode_tasks(tasks: Ids, into: Ids) -> NDArray[np.int64]:
-    """As `recode`; where one side has a single task and the other never named its own, the two are the same."""
+    """As `recode`; if both have a single task and one of them is unnamed, the two are the same task."""
     if len(tasks) == len(into) == 1 and UNNAMED_TASK in (tasks[0], into[0]):
         return np.zeros(1, dtype=np.int64)
     return recode(tasks, into)

@@ -125,9 +125,7 @@ def nothing(kind: str) -> Judgments:
 
 
 def many_votes(kind: str) -> Judgments:
-    """More than 200,000 judgments, hardly two of them alike: enough to be split among threads even when equal ones are
-    counted.
-    """
+    """More than 200,000 judgments, nearly all different: enough for several threads after equal ones are merged."""
     if kind == "pairs":
         return cr.simulate.pairs(items=3000, annotators=50, votes=300_000, ties=0.1, seed=1).judgments
     return _many(kind, tasks=4000, items=60, judged=52)

@@ -12,7 +12,7 @@ ITEM_COLUMNS = ("item", "left", "right", "winner")
 
 def in_any_order(case):
     if case.method.description.depends_on_order:
-        pytest.skip("judgments come one after the other: their order matters by design")
+        pytest.skip("judgments are processed one after the other: their order matters by design")
 
 
 def test_shuffled_rows_change_nothing(case, studies):
@@ -39,9 +39,7 @@ def test_renamed_items_only_rename(case, studies):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_ties_do_not_hang_on_rounding(case, studies, seed):
-    """Whether two scores are equal, and what follows for those who voted on them, must not change with the order of
-    sums.
-    """
+    """Which scores are equal, and the quality of those who voted on them, must not depend on the order of sums."""
     table = studies.table(case.kind, tasks=2, items=8, annotators=3, noise=2.0, seed=seed)
     changed, new = studies.renamed(table, ITEM_COLUMNS)
     one, other = case.fit(studies.study(table)), case.fit(studies.study(changed))
@@ -117,7 +115,7 @@ def test_repeated_rows_keep_the_ranking(case, studies):
 
 
 def test_mirrored_votes_reverse_the_ranking(case, studies):
-    """Annotators who say the opposite of everything turn the ranking around."""
+    """Annotators who say the opposite of everything reverse the ranking."""
     table = studies.table(case.kind, items=6, noise=0.15)  # little noise: a clear order without ties
     one, two = case.fit(studies.study(table)), case.fit(studies.study(studies.mirrored(case.kind, table)))
     assert sorted(one.rank.tolist()) == sorted([1, 2, 3, 4, 5, 6] * 3)

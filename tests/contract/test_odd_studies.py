@@ -71,13 +71,13 @@ def test_annotator_who_only_tied(case, studies):
 
 
 def test_disconnected_tasks_are_told(case, studies):
-    """Methods that compare items say which tasks fall apart, and into how many parts; grades need no comparison."""
+    """Methods that compare items note which tasks are disconnected, and their parts; grades need no comparison."""
     consensus = case.fit(studies.study(studies.apart(case.kind)))
-    told = [note for note in consensus.notes if "do not connect" in note]
+    notes = [note for note in consensus.notes if "do not connect" in note]
     if "rankings" in case.method.description.takes:
         assert consensus.disconnected == {"broken": 2}
-        assert len(told) == 1
-        assert "broken (2 parts)" in told[0]
+        assert len(notes) == 1
+        assert "broken (2 parts)" in notes[0]
     else:
         assert consensus.disconnected == {}
     connected = case.fit(studies.study(studies.table(case.kind)))
@@ -85,7 +85,7 @@ def test_disconnected_tasks_are_told(case, studies):
 
 
 def test_many_small_tasks(main_case, studies):
-    """A hundred thousand tasks of three items, with votes at random, are done in time, and a fit that is not says so."""
+    """A hundred thousand tasks of three items, with random votes, are fitted in time; a note says if not converged."""
     main_case.fit(studies.many_tasks(main_case.kind, tasks=10))  # compiles
     judgments = studies.many_tasks(main_case.kind)
     start = time.perf_counter()
@@ -114,12 +114,12 @@ def test_odd_names_survive(main_case, studies, tmp_path, suffix):
 
 
 def test_mixed_study(main_case, studies):
-    """Grades, pairs and rankings at once: what the method cannot use is left aside, and said."""
+    """Grades, pairs and rankings at once: what the method cannot use is not used, and a note says so."""
     consensus = main_case.fit(studies.mixed())
     assert not np.isnan(consensus.score).any()
     for kind in KINDS:
-        told = [note for note in consensus.notes if f" {kind} not used" in note]
-        assert len(told) == (0 if kind in main_case.method.description.takes else 1)
+        notes = [note for note in consensus.notes if f" {kind} not used" in note]
+        assert len(notes) == (0 if kind in main_case.method.description.takes else 1)
 
 
 def test_wrong_kind_is_refused(wrong_case, studies):

@@ -44,8 +44,8 @@ def test_intervals_are_there_where_the_description_says_so(consensus, case):
 
 def test_intervals_hold_the_score(consensus):
     """Where a method has intervals, the score lies inside."""
-    told = consensus.ranking.drop_nulls(["low", "high"])
-    assert told.filter((pl.col("low") > pl.col("score")) | (pl.col("high") < pl.col("score"))).is_empty()
+    scored = consensus.ranking.drop_nulls(["low", "high"])
+    assert scored.filter((pl.col("low") > pl.col("score")) | (pl.col("high") < pl.col("score"))).is_empty()
 
 
 def test_annotators(consensus, studies, case):

@@ -212,13 +212,14 @@ def test_what_is_no_name_of_a_file(given, wanted):
 
 
 def test_a_method_wants_judgments():
-    with pytest.raises(
-        cr.JudgmentError, match=r"judgments are wanted, not the name of a file: cr\.read\('ok\.csv'\) reads them"
-    ):
+    wanted = r"judgments are needed, not the name of a file: read it with cr\.read\('ok\.csv'\)"
+    with pytest.raises(cr.JudgmentError, match=wanted):
         cr.fit("borda", "ok.csv")
-    with pytest.raises(cr.JudgmentError, match=r"not DataFrame: cr\.judgments\(frame\) makes them"):
+    with pytest.raises(
+        cr.JudgmentError, match=r"not DataFrame: make them from a data frame with cr\.judgments\(frame\)"
+    ):
         cr.fit("borda", pl.DataFrame(VOTES))
-    with pytest.raises(cr.JudgmentError, match="judgments are wanted"):
+    with pytest.raises(cr.JudgmentError, match="judgments are needed"):
         cr.train("crf", "ok.csv", cr.gold({"item": ["x"], "grade": [1]}))
 
 

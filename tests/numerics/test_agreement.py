@@ -10,7 +10,7 @@ from crowdrank.numerics.agreement import (
     concordance_of_ranks,
     count_answers,
     pair_agreement,
-    spread_of_lists,
+    preference_variance,
 )
 from crowdrank.study import Pairs
 
@@ -68,9 +68,13 @@ def test_votes_agree_with_looking_at_each(rows, weighted):
     annotator, left, right, outcome, weight = np.array(rows, dtype=np.int32).reshape(-1, 5).T.copy()
     pairs = Pairs(annotator, left, right, outcome.astype(np.int8), weight=weight.astype(float) if weighted else None)
     total, agree = pair_agreement(pairs, score, 3)
-    told = [row for row in rows if row[3] and 3 not in row[1:3]]
+    decided = [row for row in rows if row[3] and 3 not in row[1:3]]
     for who in range(3):
-        own = [(np.sign(score[a] - score[b]) * said, w if weighted else 1) for k, a, b, said, w in told if k == who]
+        own = [
+            (np.sign(score[a] - score[b]) * outcome, w if weighted else 1)
+            for k, a, b, outcome, w in decided
+            if k == who
+        ]
         assert total[who] == sum(w for _, w in own)
         assert agree[who] == sum(w * (same + 1) / 2 for same, w in own)
         assert count_answers(pairs, 3)[who].tolist() == [
@@ -84,6 +88,8 @@ def test_how_far_agreement_with_orders_at_random_spreads(position):
     pairs = [(a, b) for a in range(len(position)) for b in range(a) if position[a] != position[b]]
     orders = list(permutations(range(len(position))))
     shared = [sum((position[a] - position[b]) * (order[a] - order[b]) > 0 for a, b in pairs) for order in orders]
-    told, spread = spread_of_lists(np.array([0, len(position), len(position)]), np.array(position, dtype=float))
-    assert told.tolist() == [len(pairs), 0]
-    assert spread == pytest.approx([4 * np.var(shared), 0])
+    preferences, variance = preference_variance(
+        np.array([0, len(position), len(position)]), np.array(position, dtype=float)
+    )
+    assert preferences.tolist() == [len(pairs), 0]
+    assert variance == pytest.approx([4 * np.var(shared), 0])

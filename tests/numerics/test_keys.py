@@ -33,7 +33,7 @@ def expected_row(vote, pooled, sides):
 def test_packed_sorted_counted_and_unpacked_they_are_the_votes(rows, pooled, sides, near):
     columns = np.array(rows, dtype=np.int32).reshape(-1, 4).T
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(k, "NEAR_BITS", near)
+        patch.setattr(k, "LOW_BITS", near)
         widths = k.key_widths(12, TASK_STARTS, 0 if pooled else 3)
     keys = k.packed(*(columns[i].copy() for i in range(3)), columns[3].astype(np.int8), FIRST, widths, sides)
     keys.sort()
@@ -51,7 +51,7 @@ def test_packed_sorted_counted_and_unpacked_they_are_the_votes(rows, pooled, sid
 
 def test_widths_hold_every_code():
     widths = k.key_widths(100_000, np.array([0, 90_000, 100_000]), 10_000)
-    assert widths.winner_far + widths.winner_near == 17
-    assert widths.loser_far + widths.loser_near == 17
+    assert widths.winner_high + widths.winner_low == 17
+    assert widths.loser_high + widths.loser_low == 17
     assert widths.annotator == 14
     assert sum(widths) <= k.MOST_BITS

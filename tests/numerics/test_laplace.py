@@ -19,7 +19,7 @@ def graph_hessian(rng, n, edges, extra=0):
 
 
 def explicit(hessian, group):
-    """The covariance of what is left of the scores when the mean of their group, weighted by what is known, is taken off."""
+    """The covariance of the scores less the mean of their group, weighted by the curvature."""
     centre, known = np.eye(len(hessian)), np.diag(hessian)[: len(group)]
     for i in range(len(group)):
         for j in range(len(group)):

@@ -7,7 +7,7 @@ from crowdrank.numerics.ranks import rank_interval
 
 
 def check_by_drawing(score, error, rng, draws=20_000, level=0.95):
-    """Among many draws of a task's scores, are ranks inside as often as promised, and no interval longer than it need be?"""
+    """In many draws of a task's scores, ranks are inside as often as promised, and intervals not too long."""
     low, high = rank_interval(score, error, np.array([0, len(score)]))
     drawn = score + error * rng.normal(size=(draws, len(score)))
     rank = np.argsort(np.argsort(-drawn, axis=1), axis=1) + 1

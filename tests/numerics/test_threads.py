@@ -6,7 +6,7 @@ import pytest
 
 from crowdrank.convert import WON_LEFT, Votes
 from crowdrank.methods.pairs.votes.model import Priors, VoteModel
-from crowdrank.numerics.threads import MOST_CHUNKS, RowSum, chunks, n_threads, side_by_side
+from crowdrank.numerics.threads import MOST_CHUNKS, RowSum, chunks, n_threads, parallel_map
 from crowdrank.settings import SettingError
 
 ROWS = 1_300_000
@@ -74,7 +74,7 @@ def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, wanted):
 def test_jobs_side_by_side_come_back_in_order_and_few_are_made_ahead(monkeypatch):
     monkeypatch.setenv("CROWDRANK_THREADS", "2")
     made, most_ahead = [], 0
-    for number, square in enumerate(side_by_side(lambda job: job**2, (made.append(job) or job for job in range(20)))):
+    for number, square in enumerate(parallel_map(lambda job: job**2, (made.append(job) or job for job in range(20)))):
         assert square == number**2
         most_ahead = max(most_ahead, len(made) - number)
     assert len(made) == 20
@@ -83,4 +83,4 @@ def test_jobs_side_by_side_come_back_in_order_and_few_are_made_ahead(monkeypatch
 
 def test_what_goes_wrong_side_by_side_is_raised():
     with pytest.raises(ZeroDivisionError):
-        list(side_by_side(lambda job: 1 / job, [1, 0]))
+        list(parallel_map(lambda job: 1 / job, [1, 0]))

@@ -8,11 +8,11 @@ from crowdrank.methods.pairs.votes.online_kernels import (
     logistic,
     matched,
     narrowed,
-    readiness,
     tie,
     tie_at,
     tie_moments,
-    truly,
+    tie_threshold,
+    truly_better,
     win,
 )
 
@@ -22,7 +22,7 @@ def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta
     """Beliefs around the means, in place: variances and Betas come in as the priors', and leave as the judgments have them."""
     for r in range(len(outcome)):
         counts[0 if outcome[r] != 0 else 1] += 1
-    ties = readiness(counts)
+    ties = tie_threshold(counts)
     precision = 1 / variance
     for r in range(len(outcome)):
         i, j = left[r], right[r]
@@ -37,7 +37,7 @@ def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta
         if outcome[r] == 0:
             alpha[k], beta[k] = tie_moments(alpha[k], beta[k], tie_at(gap, ties)[0] * (ties + 2) / ties)
         else:
-            better = truly(logistic(gap * outcome[r]), variance[i] + variance[j])
+            better = truly_better(logistic(gap * outcome[r]), variance[i] + variance[j])
             right_share = better * alpha[k] / (better * alpha[k] + (1 - better) * beta[k])
             alpha[k], beta[k] = matched(alpha[k], beta[k], right_share)
 

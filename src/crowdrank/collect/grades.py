@@ -17,7 +17,7 @@ from crowdrank.collect.policies import Policy
 from crowdrank.collect.state import entries_of
 from crowdrank.consensus import Consensus, frame_of
 from crowdrank.methods.grades.gda import GDA
-from crowdrank.methods.pairs.online_crowd_bt import NORMAL_95
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments, Vocabulary, ids, recode
 
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(15)

@@ -25,8 +25,8 @@ from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
 from crowdrank.formats import write_files
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
-from crowdrank.methods.pairs.online_crowd_bt import NORMAL_95
-from crowdrank.methods.pairs.votes.online_kernels import play, readiness
+from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_beta, is_number
 from crowdrank.study import (
     LEFT,
@@ -89,7 +89,7 @@ class State:
     @property
     def ties(self) -> float:
         """The readiness to tie."""
-        return float(readiness(self.counts))
+        return float(tie_threshold(self.counts))
 
     @property
     def quality(self) -> Floats:

@@ -17,8 +17,8 @@ import numpy as np
 from crowdrank.collect.policies import chance_of_top
 from crowdrank.collect.state import State
 from crowdrank.consensus import frame_of
-from crowdrank.methods.pairs.online_crowd_bt import NORMAL_95
 from crowdrank.methods.pairs.votes.online_kernels import logistic, narrowed, win
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError, check
 from crowdrank.study import Judgments
 

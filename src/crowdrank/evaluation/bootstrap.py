@@ -21,8 +21,8 @@ from crowdrank.methods.catalogue import method as method_of
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.numerics.threads import side_by_side
-from crowdrank.settings import check, check_whole_number, choice
+from crowdrank.numerics.threads import parallel_map
+from crowdrank.settings import check, check_choice, check_whole_number
 from crowdrank.study import Floats, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
@@ -65,7 +65,7 @@ def bootstrap(
     >>> bool(((consensus.low <= consensus.score) & (consensus.score <= consensus.high)).all())
     True
     """
-    choice("over", over, ("judgments", "annotators"))
+    check_choice("over", over, ("judgments", "annotators"))
     check_whole_number("rounds", rounds, least=2)
     check(0 < level < 1, "level", level, "between 0 and 1")
     chosen = _quick(method_of(method) if isinstance(method, str) else method)
@@ -111,7 +111,7 @@ def _rounds(
         np.empty((rounds, len(consensus.score))), np.empty((rounds, len(consensus.score))), np.empty((rounds, rows)), 0
     )
     stopped = 0
-    for number, fitted in enumerate(side_by_side(lambda study: fit_method(settled, study, gold), studies)):
+    for number, fitted in enumerate(parallel_map(lambda study: fit_method(settled, study, gold), studies)):
         report("bootstrap", number + 1, rounds)
         shift = _shift(consensus, fitted.score) if consensus.component is not None else 0.0
         found.score[number] = fitted.score - shift

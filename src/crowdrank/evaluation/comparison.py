@@ -22,7 +22,7 @@ from crowdrank.evaluation.significance import holm, paired_t, randomisation
 from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, supervised
 from crowdrank.methods.protocols import Method, Supervised
 from crowdrank.numerics.progress import report
-from crowdrank.settings import SettingError, choice
+from crowdrank.settings import SettingError, check_choice
 from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
@@ -100,7 +100,7 @@ def compare(
     name compute no intervals. For the rest see `evaluate`.
     """
     check_judgments(judgments)
-    choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     chosen = choose(measures, gold)
     matching = match(judgments.vocabulary, gold)
     fold = None if folds is None else folds_of(folds, judgments, gold, seed)

@@ -14,7 +14,7 @@ from crowdrank.consensus import Consensus, frame_of
 from crowdrank.evaluation.kernels import GradedLists
 from crowdrank.evaluation.matching import Matching, match
 from crowdrank.evaluation.measures import Measure, choose
-from crowdrank.settings import choice
+from crowdrank.settings import check_choice
 from crowdrank.study import Floats, Frame, Gold, Ids
 
 Unjudged = Literal["nonrelevant", "ignore"]
@@ -78,7 +78,7 @@ def evaluate(
       mrr  1.0000
       acc  0.6667
     """
-    choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     chosen = choose(measures, gold)
     consensus = ranking if isinstance(ranking, Consensus) else _consensus_of(ranking)
     matching = match(consensus.vocabulary, gold)

@@ -24,8 +24,8 @@ def method(name: str, **settings: Any) -> Method:
     """The method of that name with these settings."""
     if name in SUPERVISED:
         raise SettingError(
-            f"{name} learns from gold before it ranks: cr.train({name!r}, judgments, gold) or `rank --train FILE --train-gold FILE`; "
-            "to compare it with others, give folds"
+            f"{name} learns from gold before it ranks: cr.train({name!r}, judgments, gold) or "
+            "`rank --train FILE --train-gold FILE`; to compare it with others, give folds"
         )
     return with_settings(METHODS, name, settings)
 

@@ -1,4 +1,4 @@
-"""From the scores of a method to its Consensus: a verdict on every annotator, and what the data cannot tell."""
+"""From the scores of a method to its Consensus, with a verdict on every annotator and notes about the data."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
 from crowdrank.convert import as_rankings
+from crowdrank.methods.intervals import score_intervals
 from crowdrank.methods.protocols import Description
-from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, spread_of_lists
+from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, preference_variance
 from crowdrank.numerics.graph import components
+from crowdrank.numerics.laplace import Spread
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import (
     LEFT,
@@ -28,6 +30,7 @@ from crowdrank.study import (
 )
 
 NAMES_SHOWN = 5
+ANSWERS = {LEFT: "left", RIGHT: "right", TIE: "tie"}
 NO_STEPS = Fit()
 
 
@@ -50,32 +53,37 @@ def make_consensus(
     *,
     fit: Fit = NO_STEPS,
     annotators: dict[str, NDArray[Any]] | None = None,
+    extra_columns: Mapping[str, NDArray[Any]] | None = None,
     compared: Pairs | None = None,
     low: Floats | None = None,
     high: Floats | None = None,
+    spread: Spread | None = None,
+    mean: Floats | None = None,
     notes: Iterable[str] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> Consensus:
-    """The consensus of a method, with everything worth knowing about it.
+    """The consensus of a method, with notes about the data and the fit.
 
-    `annotators` are the columns the method learned; without them, quality is the agreement with the scores. `compared`
-    are the pairs that connect the scores of a task; `settings` are those that the method chose itself.
+    `annotators` are the columns of `annotator_columns`; by default quality is the agreement with the scores.
+    `extra_columns` are added to them. `compared` are the pairs that connect the scores of a task. Intervals are `low`
+    and `high`, or follow from the `spread` of the scores, and their posterior `mean` where that is not the score.
+    `settings` are those that the method chose itself.
     """
     vocabulary = judgments.vocabulary
-    tasks = int(np.count_nonzero(np.diff(vocabulary.task_starts)))
-    component = (
-        None if compared is None else components(vocabulary.n_entries, compared.left, compared.right, least=tasks)
-    )
+    rank = rank_within(score, vocabulary.entry_task)
     if annotators is None:
-        annotators = annotator_columns(judgments, *agreement(judgments, score))
+        annotators = annotator_columns(judgments, *_agreement_with_ranks(judgments, rank))
+    intervals: dict[str, Any] = {"low": low, "high": high}
+    if spread is not None:
+        intervals = score_intervals(score, rank, vocabulary, spread, mean)._asdict()
+    component = None if compared is None else _components(vocabulary, compared)
     return Consensus(
         vocabulary=vocabulary,
         method=description.name,
         score=score,
-        annotator_columns=annotators,
+        annotator_columns={**annotators, **(extra_columns or {})},
         fit=fit,
-        low=low,
-        high=high,
+        **intervals,
         component=component,
         notes=(
             *judgments.notes,
@@ -84,19 +92,27 @@ def make_consensus(
             *_not_converged(fit),
             *_not_scored(score),
             *(() if component is None else _disconnected(vocabulary, component)),
-            *_one_sided(judgments),
+            *_one_sided_note(judgments, annotators),
         ),
         settings=settings or {},
         grades=judgments.grades if len(judgments.grades) else None,
+        known_rank=rank,
     )
+
+
+def _components(vocabulary: Vocabulary, compared: Pairs) -> Codes:
+    """The connected component of each entry."""
+    tasks = int(np.count_nonzero(np.diff(vocabulary.task_starts)))  # there cannot be fewer components
+    return components(vocabulary.n_entries, compared.left, compared.right, least=tasks)
 
 
 def annotator_columns(
     judgments: Judgments, quality: Floats, evidence: Floats, annotator: Codes | None = None, task: Codes | None = None
 ) -> dict[str, NDArray[Any]]:
-    """How many judgments each annotator gave, how good they are, and the verdict.
+    """The columns annotator, judgments, quality, verdict, and task where there is one row per annotator and task.
 
-    One row per annotator; or, given `annotator` and `task` of each row (ascending), one per annotator and task.
+    `evidence` is the number of independent votes that quality was estimated from. `annotator` and `task` are those of
+    each row, ascending; by default there is one row per annotator.
     """
     vocabulary = judgments.vocabulary
     if annotator is None:
@@ -106,7 +122,7 @@ def annotator_columns(
     else:
         count = np.unique(np.stack(judgments.annotator_and_task()), axis=1, return_counts=True)[1]
     verdict = verdicts(quality, evidence)
-    verdict[np.isin(annotator, [code for code, _ in _one_sided_annotators(judgments)])] = "one-sided"
+    verdict[_one_sided(judgments)[annotator]] = "one-sided"
     columns = {
         "annotator": vocabulary.annotators[annotator],
         "judgments": count,
@@ -117,65 +133,67 @@ def annotator_columns(
 
 
 def agreement(judgments: Judgments, score: Floats) -> tuple[Floats, Floats]:
-    """Per annotator: the share of their preferences that the scores share, and how many votes their preferences are
-    worth.
+    """Per annotator: the share of their preferences that the scores agree with, and the evidence for it.
 
-    Ties they gave are no preferences; ties of the scores count half; a vote with a weight counts as many. Those of a
-    list hang together: as evidence of who guesses, they are worth as many votes as vary as much.
+    Ties they gave are not preferences; ties of the scores count half; a vote counts by its weight. The evidence is a
+    number of independent votes. The preferences of a list are not independent: together they count as many votes as
+    have the same variance when the annotator guesses.
     """
-    # Ranks know which scores are equal but for rounding; by the scores themselves, the order of sums would decide.
-    rank = rank_within(score, judgments.vocabulary.entry_task)
+    return _agreement_with_ranks(judgments, rank_within(score, judgments.vocabulary.entry_task))
+
+
+def _agreement_with_ranks(judgments: Judgments, rank: NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """The same by ranks, which treat scores as equal that differ by rounding; the order of sums must not matter."""
     score = np.where(rank > 0, -rank.astype(np.float64), np.nan)
     n = len(judgments.vocabulary.annotators)
     pairs, lists = judgments.pairs, as_rankings(judgments)
     total, agree = pair_agreement(pairs, score, n)
-    spread = total.copy()
+    variance = total.copy()
     if len(lists):
         scored = ~np.isnan(score[lists.entry])
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
         list_pairs, list_agree = concordance(starts, lists.position[scored], rank[lists.entry[scored]])
         total += sum_by(lists.list_annotator, list_pairs, n)
         agree += sum_by(lists.list_annotator, list_agree, n)
-        spread += sum_by(lists.list_annotator, spread_of_lists(starts, lists.position[scored])[1], n)
+        variance += sum_by(lists.list_annotator, preference_variance(starts, lists.position[scored])[1], n)
     with np.errstate(invalid="ignore"):
-        return agree / total, np.where(total > 0, total * total / spread, 0.0)
+        return agree / total, np.where(total > 0, total * total / variance, 0.0)
 
 
-def worth_of_preferences(judgments: Judgments) -> Floats:
-    """Per annotator: as how many votes each of their preferences counts as evidence of who guesses; 1 where they gave no lists."""
+def evidence_per_preference(judgments: Judgments) -> Floats:
+    """Per annotator: how many independent votes each of their preferences counts as; 1 where they gave no lists."""
     lists, n = as_rankings(judgments), len(judgments.vocabulary.annotators)
     votes = np.bincount(judgments.pairs.annotator, minlength=n).astype(np.float64)
-    told, spread = (
+    preferences, variance = (
         votes + sum_by(lists.list_annotator, of_list, n)
-        for of_list in spread_of_lists(lists.list_starts, lists.position)
+        for of_list in preference_variance(lists.list_starts, lists.position)
     )
-    return np.divide(told, spread, out=np.ones(n), where=spread > 0)
+    return np.divide(preferences, variance, out=np.ones(n), where=variance > 0)
 
 
 def dependent_pairs_note(judgments: Judgments) -> tuple[str, ...]:
-    """What to say of intervals that take the pairs of a list for so many votes."""
+    """The note of methods whose intervals treat the pairs of a list as independent votes."""
     if not len(judgments.rankings) and not len(judgments.grades):
         return ()
-    instead = "plackett-luce" if len(judgments.rankings) else "gda"
-    return (
-        f"pairs made of lists or grades hang together: intervals are too narrow; --bootstrap-over annotators, or {instead}, has wider",
-    )
+    method = "plackett-luce" if len(judgments.rankings) else "gda"
+    note = "pairs derived from lists or grades are not independent, so these intervals are too narrow"
+    return (f"{note}; use --bootstrap-over annotators, or {method}, which has wider intervals",)
 
 
 def _unused_columns(description: Description, pairs: Pairs) -> list[str]:
     """Notes about columns of the pairs that the method does not use."""
     notes = []
     if pairs.weight is not None and "weight" not in description.pair_columns:
-        notes.append(f"{description.name} counts every vote once: it does not use the weights of the votes")
+        notes.append(f"{description.name} does not use the weights of the votes: every vote counts once")
     if pairs.strength is not None and "strength" not in description.pair_columns:
-        notes.append(f"{description.name} uses only who won, not the strengths of the preferences (mpm does)")
+        notes.append(f"{description.name} does not use the strengths of the preferences, only who won; mpm uses both")
     return notes
 
 
 def _not_converged(fit: Fit) -> list[str]:
     if fit.converged:
         return []
-    return [f"not converged after {fit.steps} steps: scores may still move; raise max_iter or the prior"]
+    return [f"not converged after {fit.steps} steps: scores may still change; raise max_iter or the prior"]
 
 
 def _not_scored(score: Floats) -> list[str]:
@@ -184,49 +202,57 @@ def _not_scored(score: Floats) -> list[str]:
 
 
 def _disconnected(vocabulary: Vocabulary, component: NDArray[np.int32]) -> list[str]:
-    """Say which tasks fall into parts that were never compared with each other."""
+    """The note about tasks whose items are in several parts that were never compared with each other."""
     tasks, parts = parts_per_task(vocabulary, component)
     if not len(tasks):
         return []
     named = [f"{vocabulary.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
-    unknown = "how items of different parts stand to each other is unknown, whatever their order here"
-    return [
-        f"comparisons do not connect in {len(tasks):,} of {len(vocabulary.tasks):,} tasks: {_some(named)}; {unknown}"
-    ]
+    where = f"{len(tasks):,} of {len(vocabulary.tasks):,} tasks: {_some(named)}"
+    advice = "the order of items of different parts means nothing until some of them are compared"
+    return [f"comparisons do not connect all items in {where}; {advice}"]
 
 
-def _one_sided(judgments: Judgments) -> list[str]:
-    told = [f"{judgments.vocabulary.annotators[code]} ({habit})" for code, habit in _one_sided_annotators(judgments)]
-    if not told:
-        return []
-    return [f"one-sided votes of {len(told):,} annotator{'s' * (len(told) > 1)}: {_some(told)}"]
-
-
-def _one_sided_annotators(judgments: Judgments) -> list[tuple[int, str]]:
-    """Annotators who always gave the same answer, too often for chance, and which."""
-    n = len(judgments.vocabulary.annotators)
-    # Among n annotators who toss a coin, one in sixteen such studies has anybody answer this often the same way.
-    too_often = 5 + np.log2(max(n, 1))
-    pairs, grades = judgments.pairs, judgments.grades
-    answers = count_answers(pairs, n)
+def _one_sided(judgments: Judgments) -> NDArray[np.bool_]:
+    """Which annotators always gave the same answer, too often for chance."""
+    n, grades = len(judgments.vocabulary.annotators), judgments.grades
+    answers = count_answers(judgments.pairs, n)
     votes = answers.sum(axis=1)
-    told = []
-    for outcome, habit in ((LEFT, "always left"), (RIGHT, "always right"), (TIE, "always tie")):
-        same = (answers[:, outcome + 1] == votes) & (votes >= too_often)
-        told += [(int(code), f"{habit}, {votes[code]:,} votes") for code in np.flatnonzero(same)]
-    if len(grades):
+    one_sided = (answers.max(axis=1) == votes) & (votes >= _too_often(n))
+    if len(grades) and grades.grade.min() < grades.grade.max():
         lowest, highest = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(lowest, grades.annotator, grades.grade)
         np.maximum.at(highest, grades.annotator, grades.grade)
         count = np.bincount(grades.annotator, minlength=n)
-        varied = grades.grade.min() < grades.grade.max()
-        told += [
-            (int(code), f"always grade {lowest[code]:g}, {count[code]:,} items")
-            for code in np.flatnonzero((lowest == highest) & (count >= too_often) & varied)
-        ]
-    return told
+        one_sided |= (lowest == highest) & (count >= _too_often(n))
+    return np.asarray(one_sided)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - NAMES_SHOWN
+def _too_often(n_annotators: int) -> float:
+    """If all annotators toss a coin, only in one study of 16 does anybody give the same answer this often."""
+    return float(5 + np.log2(max(n_annotators, 1)))
+
+
+def _one_sided_note(judgments: Judgments, columns: Mapping[str, NDArray[Any]]) -> list[str]:
+    """The note that names the annotators whose verdict is one-sided."""
+    names = list(dict.fromkeys(columns["annotator"][columns["verdict"] == "one-sided"]))
+    if not names:
+        return []
+    shown = [f"{name} ({_constant_answer(judgments, name)})" for name in names[:NAMES_SHOWN]]
+    return [f"one-sided votes of {len(names):,} annotator{'s' * (len(names) > 1)}: {_some(shown, len(names))}"]
+
+
+def _constant_answer(judgments: Judgments, name: object) -> str:
+    """The answer that a one-sided annotator always gave, and how often."""
+    annotators, pairs, grades = judgments.vocabulary.annotators.tolist(), judgments.pairs, judgments.grades
+    code = annotators.index(name)
+    votes = pairs.outcome[pairs.annotator == code]
+    if len(votes) >= _too_often(len(annotators)) and (votes == votes[0]).all():
+        return f"always {ANSWERS[int(votes[0])]}, {len(votes):,} votes"
+    given = grades.grade[grades.annotator == code]
+    return f"always grade {given[0]:g}, {len(given):,} items"
+
+
+def _some(names: Sequence[str], count: int | None = None) -> str:
+    """The first few names, and how many more there are of `count`."""
+    more = (len(names) if count is None else count) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""How many preferences the scores share: those of votes, and, in n log n, those between the items of a list."""
+"""How many preferences of annotators the scores agree with: those of votes and, in n log n, those of lists."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from crowdrank.study import TIE, Floats, Pairs
 
 
 def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floats, Floats]:
-    """Per annotator: the preferences between scored entries, and how many of them the scores share (equal scores count
-    half).
+    """Per annotator: the preferences between scored entries, and how many of them the scores agree with.
 
-    A vote with a weight counts as many.
+    Equal scores count half; a vote counts by its weight.
     """
     total, agree = np.zeros((2, n_annotators))
     weight = np.ones(1) if pairs.weight is None else pairs.weight
@@ -32,13 +31,13 @@ def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree
     for r in range(len(left)):
         gap = (score[left[r]] - score[right[r]]) * outcome[r]
         if outcome[r] != TIE and gap == gap:  # not NaN
-            told = weight[r] if len(weight) > 1 else weight[0]
-            total[annotator[r]] += told
-            agree[annotator[r]] += told if gap > 0 else told / 2 if gap == 0 else 0.0
+            counts = weight[r] if len(weight) > 1 else weight[0]
+            total[annotator[r]] += counts
+            agree[annotator[r]] += counts if gap > 0 else counts / 2 if gap == 0 else 0.0
 
 
 def count_answers(pairs: Pairs, n_annotators: int) -> NDArray[np.int64]:
-    """Per annotator: how often they said right, tie, left."""
+    """Per annotator: how often they answered right, tie, left."""
     answers = np.zeros((n_annotators, 3), np.int64)
     if len(pairs):
         _count_answers(pairs.annotator, pairs.outcome, answers)
@@ -52,8 +51,7 @@ def _count_answers(annotator, outcome, answers):
 
 
 def concordance(starts: NDArray[np.int64], position: Floats, rank: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Per list: pairs with different positions, and how many of them the ranks put the same way (equal ranks count
-    half).
+    """Per list: pairs with different positions, and how many of them the ranks agree with; equal ranks count half.
 
     Rows ascend by position within each list; ranks are whole numbers from 1 up.
     """
@@ -65,30 +63,30 @@ def concordance(starts: NDArray[np.int64], position: Floats, rank: NDArray[Any])
     return pairs, agree + (pairs - clear) / 2
 
 
-def spread_of_lists(starts: NDArray[np.int64], position: Floats) -> tuple[Floats, Floats]:
-    """Per list: its preferences, and the variance of how many of them an order at random shares, that of a single one
-    being 1 (Kendall).
+def preference_variance(starts: NDArray[np.int64], position: Floats) -> tuple[Floats, Floats]:
+    """Per list: its number of preferences, and the variance of how many of them a random order agrees with (Kendall).
 
-    The preferences of a list hang together: whoever puts the best item last is wrong about all its pairs at once.
+    The variance of a single preference is 1. The preferences of a list are not independent: whoever puts the best item
+    last is wrong about all its pairs at once.
     """
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     first = np.flatnonzero(run_starts(position, group))
     listed, tied = np.diff(starts).astype(np.float64), np.diff(np.r_[first, len(group)]).astype(np.float64)
 
-    def but_for_ties(count: Callable[[Floats], Floats]) -> Floats:
+    def without_ties(count: Callable[[Floats], Floats]) -> Floats:
         return np.asarray(count(listed) - sum_by(group[first], count(tied), len(listed)))
 
-    return but_for_ties(lambda n: n * (n - 1) / 2), but_for_ties(lambda n: n * (n - 1) * (2 * n + 5) / 18)
+    return without_ties(lambda n: n * (n - 1) / 2), without_ties(lambda n: n * (n - 1) * (2 * n + 5) / 18)
 
 
-def worth_of_lists(starts: NDArray[np.int64], position: Floats) -> Floats:
-    """Per list: as how many votes each of its preferences counts as evidence of who guesses."""
-    told, spread = spread_of_lists(starts, position)
-    return np.divide(told, spread, out=np.ones(len(told)), where=spread > 0)
+def evidence_per_list_preference(starts: NDArray[np.int64], position: Floats) -> Floats:
+    """Per list: how many independent votes each of its preferences counts as."""
+    preferences, variance = preference_variance(starts, position)
+    return np.divide(preferences, variance, out=np.ones(len(preferences)), where=variance > 0)
 
 
 def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Per list: pairs of different place and different rank, and how many of them the ranks put the same way.
+    """Per list: pairs of different place and different rank, and how many of them the ranks agree with.
 
     Rows ascend by place within each list; ranks are whole numbers from 1 up.
     """
@@ -101,7 +99,7 @@ def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: N
 
 @nb.njit(cache=True, nogil=True)
 def _concordance(starts, place, rank, tree, pairs, agree):
-    """A Fenwick tree over the ranks holds the rows passed so far."""
+    """A Fenwick tree over the ranks counts the rows of earlier places."""
     for number in range(len(pairs)):
         group = start = starts[number]
         for row in range(start, starts[number + 1]):
@@ -111,9 +109,7 @@ def _concordance(starts, place, rank, tree, pairs, agree):
             above, not_below = _count(tree, rank[row] - 1), _count(tree, rank[row])
             agree[number] += above
             pairs[number] += above + (group - start) - not_below
-        _count_in(
-            tree, rank, start, group, np.int64(-1)
-        )  # empty again, without a look at leaves that were never touched
+        _count_in(tree, rank, start, group, np.int64(-1))  # empties the tree, only where it was filled
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Named blocks of one long parameter vector, so that no method counts offsets by hand."""
+"""Named blocks of one long parameter vector, so that methods need no offsets."""
 
 from __future__ import annotations
 

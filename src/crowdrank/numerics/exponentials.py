@@ -1,8 +1,8 @@
 """Discounts as sums of powers: D(r) = Σ_q w_q z_q^r for r = 0 … n − 1, exact to rounding.
 
 The expectation of such a sum needs no distribution of r, only its generating function G(z) = E[z^r] at the nodes z_q. A
-discount that falls the way 1/log2(2 + r) does (all its differences alternate in sign) has positive weights on nodes
-between 0 and 1, few of them.
+discount that decreases like 1/log2(2 + r) (all its differences alternate in sign) has positive weights on a few nodes
+between 0 and 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PowerSum:
         return np.asarray(self.node ** rank[:, None] @ self.weight)
 
     def log_undecided(self, others: Floats) -> Floats:
-        """The logarithm of the generating function at each node, where the rank is the number of heads of so many tosses of a coin."""
+        """The log generating function at each node, if the rank is the number of heads in so many coin tosses."""
         return np.asarray(others[:, None] * np.log((1 + self.node) / 2))
 
 
@@ -51,9 +51,7 @@ def logarithmic(n: int) -> PowerSum:
     >>> logarithmic(10)(np.array([0, 2, 6])).round(12).tolist()
     [1.0, 0.5, 0.333333333333]
     """
-    return _logarithmic(
-        max(16, 1 << (max(n, 1) - 1).bit_length())
-    )  # a few sizes serve all: nobody waits for each n anew
+    return _logarithmic(max(16, 1 << (max(n, 1) - 1).bit_length()))  # only powers of two are computed, and cached
 
 
 @cache
@@ -66,7 +64,7 @@ def _logarithmic(n: int) -> PowerSum:
 
 
 def falling(values: Floats) -> PowerSum | None:
-    """A discount given by its values; none if it does not fall in the way of a few powers.
+    """A discount given by its values; None if it is not a sum of a few powers.
 
     >>> found = falling(1 / np.arange(1.0, 101.0))
     >>> found(np.array([0, 1, 99])).round(12).tolist()
@@ -82,7 +80,7 @@ def falling(values: Floats) -> PowerSum | None:
 
 def _fitted(n: int, discount: Callable[[NDArray[np.int64]], Floats]) -> PowerSum:
     """By non-negative least squares over log-spaced candidates; the error is relative."""
-    from scipy.optimize import nnls  # here, not above: it takes longer to import than most fits
+    from scipy.optimize import nnls  # not at the top: it takes longer to import than most fits
 
     rank = _sampled(n)
     slowest, fastest = -np.log(n) - 5, np.log(40.0)
@@ -94,7 +92,7 @@ def _fitted(n: int, discount: Callable[[NDArray[np.int64]], Floats]) -> PowerSum
 
 
 def _sampled(n: int, denser: int = 1) -> NDArray[np.int64]:
-    """All ranks of the top, then ever fewer: the discount changes by little there."""
+    """All ranks of the top, then fewer and fewer: the discount changes little there."""
     dense = 256 * denser
     if n <= dense:
         return np.arange(n)

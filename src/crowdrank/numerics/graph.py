@@ -1,4 +1,4 @@
-"""Which entries hang together: connected components by union-find."""
+"""Connected components by union-find."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crowdrank.study import Codes
 def components(n_nodes: int, one: Codes, other: Codes, least: int = 1) -> NDArray[np.int32]:
     """The component of each node, numbered in the order of their first nodes; edge `e` joins `one[e]` and `other[e]`.
 
-    Where it is known that there are at `least` so many, edges are looked at only until there are no more.
+    If there cannot be fewer than `least` components, the search ends when there are no more.
 
     >>> components(5, np.array([0, 3], dtype=np.int32), np.array([2, 4], dtype=np.int32)).tolist()
     [0, 1, 0, 2, 2]
@@ -40,6 +40,6 @@ def _roots(n_nodes, one, other, least):
             parent[b] = a
         else:
             parent[a] = b
-    for node in range(n_nodes):  # its parent is smaller, and has its root already
+    for node in range(n_nodes):  # its parent is smaller, so the root of that is known already
         parent[node] = parent[parent[node]]
     return parent

@@ -1,4 +1,4 @@
-"""Rows that belong together: sorted by a code, or next to each other with equal values."""
+"""Groups of rows: sorted by a code, or runs of equal values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ Places = NDArray[np.int64]
 
 
 def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
-    """The rows by their code, in the order they have within each; and where each code below `size` starts and the last
-    one ends.
+    """The rows sorted by their code (stable), and where each code below `size` starts and the last one ends.
 
     >>> order, starts = grouped(np.array([2, 0, 2, 1], dtype=np.int32), 4)
     >>> order.tolist(), starts.tolist()

@@ -1,8 +1,8 @@
 """A vote as one whole number: sorting those is twenty times faster than sorting rows.
 
-From its highest bits on, a key holds: the far part of the winner, the far part of the loser (its place within the task,
-to save bits), the annotator, the near parts of winner and loser, the kind of vote. So what is looked up for votes that
-follow each other is near each other in memory.
+From its highest bits on, a key has: the high bits of the winner, the high bits of the loser (its place within the task,
+to save bits), the annotator, the low bits of winner and loser, the kind of vote. So successive votes use scores that
+are close to each other in memory.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from crowdrank.study import LEFT, TIE, Codes, Floats
 
 WON_LEFT, WON_RIGHT, TIED = 0, 1, 2  # kinds of vote
 KIND_BITS = 2
-NEAR_BITS = (
-    12  # the scores of 2¹² entries, and what is summed for them, stay in the cache while their votes are counted
-)
+LOW_BITS = 12  # the scores and sums of 2¹² entries stay in the cache while their votes are processed
 MOST_BITS = 63
 
 Keys = NDArray[np.int64]
@@ -29,23 +27,23 @@ Keys = NDArray[np.int64]
 class Widths(NamedTuple):
     """Bits of each part of a key."""
 
-    winner_far: int
-    loser_far: int
+    winner_high: int
+    loser_high: int
     annotator: int
-    winner_near: int
-    loser_near: int
+    winner_low: int
+    loser_low: int
     kind: int
 
 
 def key_widths(n_entries: int, task_starts: NDArray[np.int64], n_annotators: int) -> Widths:
-    """As few bits as hold every code."""
+    """The fewest bits that can represent every code."""
     winner, loser = _bits(n_entries), _bits(int(np.diff(task_starts).max(initial=0)))
-    near = min(loser, NEAR_BITS)
-    return Widths(winner - near, loser - near, _bits(n_annotators), near, near, KIND_BITS)
+    low = min(loser, LOW_BITS)
+    return Widths(winner - low, loser - low, _bits(n_annotators), low, low, KIND_BITS)
 
 
 def _bits(count: int) -> int:
-    """Bits that hold any code below `count`."""
+    """The number of bits of any code below `count`."""
     return max(count - 1, 0).bit_length()
 
 
@@ -62,8 +60,8 @@ def packed(
 
 @nb.njit(cache=True, nogil=True)
 def _pack(annotator, left, right, outcome, first, widths, sides, keys):
-    _, loser_far, annotator_bits, near, _, kind_bits = widths
-    last = (1 << near) - 1
+    _, loser_high, annotator_bits, low, _, kind_bits = widths
+    last = (1 << low) - 1
     for r in range(len(keys)):
         winner, loser, kind = left[r], right[r], WON_LEFT
         if outcome[r] == TIE:
@@ -73,10 +71,10 @@ def _pack(annotator, left, right, outcome, first, widths, sides, keys):
         if outcome[r] < TIE or (outcome[r] == TIE and not sides and winner > loser):
             winner, loser = loser, winner
         loser -= first[loser]
-        key = np.int64(winner >> near) << loser_far | loser >> near
+        key = np.int64(winner >> low) << loser_high | loser >> low
         if annotator_bits:
             key = key << annotator_bits | annotator[r]
-        keys[r] = ((key << near | winner & last) << near | loser & last) << kind_bits | kind
+        keys[r] = ((key << low | winner & last) << low | loser & last) << kind_bits | kind
 
 
 def count_runs(keys: Keys) -> tuple[Keys, Floats]:
@@ -109,17 +107,17 @@ def unpacked(keys: Keys, first: Codes, widths: Widths) -> tuple[Codes, Codes, Co
 
 @nb.njit(cache=True, nogil=True)
 def _unpack(keys, first, widths, annotator, winner, loser, kind):
-    _, loser_far, annotator_bits, near, _, kind_bits = widths
-    last = (1 << near) - 1
+    _, loser_high, annotator_bits, low, _, kind_bits = widths
+    last = (1 << low) - 1
     for r in range(len(keys)):
         key = keys[r]
         kind[r] = key & ((1 << kind_bits) - 1)
         key >>= kind_bits
-        loser_near = key & last
-        key >>= near
-        winner_near = key & last
-        key >>= near
+        loser_low = key & last
+        key >>= low
+        winner_low = key & last
+        key >>= low
         annotator[r] = key & ((1 << annotator_bits) - 1)
         key >>= annotator_bits
-        winner[r] = (key >> loser_far) << near | winner_near
-        loser[r] = ((key & ((1 << loser_far) - 1)) << near | loser_near) + first[winner[r]]
+        winner[r] = (key >> loser_high) << low | winner_low
+        loser[r] = ((key & ((1 << loser_high) - 1)) << low | loser_low) + first[winner[r]]

@@ -1,10 +1,10 @@
-"""How sure: variances from the curvature at the optimum (Laplace's approximation).
+"""Variances from the curvature at the optimum (Laplace's approximation).
 
 Scores of one task are only known relative to each other, so their variance is that of the distance from the mean of
-their group: what all have in common says nothing about their order. The mean is weighted by what is known of each: one
-item that nobody compared must not blur all others. Small models invert the Hessian; those of many small tasks, the part
-of each task; other large ones estimate the diagonal of its inverse by probing with random signs, each probe one
-solution by conjugate gradients.
+their group: a shift of all scores does not change their order. The mean is weighted by the curvature of each score, so
+that one item that nobody compared does not increase the variance of all others. Small models invert the Hessian; those
+of many small tasks, the block of each task; other large ones estimate the diagonal of its inverse by probing with
+random signs, each probe one solution by conjugate gradients.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ Entries = NDArray[np.signedinteger[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The uncertainty of parameters: the variance of each, and where it is known the inverse of the Hessian, entry by entry."""
+    """The uncertainty of parameters: the variance of each and, if available, cells of the inverse of the Hessian."""
 
     variance: Floats
     inverse: Callable[[Entries, Entries], Floats] | None = None
 
     def of_gaps(self, one: Entries, other: Entries) -> Floats:
-        """The variance of the difference of two scores of a task; as if they were independent, where no more is known."""
+        """The variance of the difference of two scores of a task; without the inverse, as if they were independent."""
         if self.inverse is None:
             return self.variance[one] + self.variance[other]
         return np.maximum(self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other), 0.0)
 
     def widened(self, common: Floats, diagonal: Floats, group: Codes) -> Spread:
-        """The same where all parameters may be off together besides, by `common` times a standard normal variable."""
-        n, known = len(group), np.maximum(diagonal[: len(group)], SMALLEST)
+        """The same with an error that all parameters have in common: `common` times a standard normal variable."""
+        n, weight = len(group), np.maximum(diagonal[: len(group)], SMALLEST)
         off, inverse = common.copy(), self.inverse
-        off[:n] -= _total(known * common[:n], group) / _total(known, group)
+        off[:n] -= _total(weight * common[:n], group) / _total(weight, group)
         return Spread(
             self.variance + off**2,
             None if inverse is None else lambda one, other: inverse(one, other) + off[one] * off[other],
@@ -55,19 +55,19 @@ class Spread:
 
 
 def dense_spread(hessian: Floats, group: Codes) -> Spread:
-    """From the whole Hessian; the first parameters are scores in groups, the others stand for themselves."""
+    """From the whole Hessian; the first parameters are scores in groups, the others have no group."""
     size, n = len(hessian), len(group)
-    known = np.maximum(np.diag(hessian)[:n], SMALLEST)
+    weight = np.maximum(np.diag(hessian)[:n], SMALLEST)
     centre = np.eye(size)
-    centre[:n, :n] -= (group[:, None] == group[None, :]) * known / _total(known, group)[:, None]
-    # A tiny ridge: a direction that nothing bends (no prior, no votes) must not stop the others.
+    centre[:n, :n] -= (group[:, None] == group[None, :]) * weight / _total(weight, group)[:, None]
+    # A tiny ridge: the Hessian must have an inverse even if a direction has no curvature (no prior, no votes).
     inverse = np.linalg.inv(hessian + SMALLEST * np.eye(size))
     variance = np.maximum(np.einsum("ij,jk,ik->i", centre, inverse, centre, optimize=True), 0.0)
     return Spread(variance.astype(np.float64), lambda one, other: inverse[one, other].astype(np.float64))
 
 
 def block_spread(diagonal: Floats, one: Codes, other: Codes, curvature: Floats, starts: NDArray[np.int64]) -> Spread:
-    """The same for many small groups, each inverted by itself, what they share through raters left aside.
+    """The same for many small groups, each inverted by itself; what they share through annotators is not used.
 
     `curvature` are the second derivatives by the gaps between entries `one` and `other`; group g is the entries from
     `starts[g]`.
@@ -87,8 +87,8 @@ def block_spread(diagonal: Floats, one: Codes, other: Codes, curvature: Floats, 
     for m in np.unique(sizes[sizes > 0]):
         at = first_cell[sizes == m][:, None] + np.arange(m * m)
         blocks = cells[at].reshape(-1, m, m)
-        known = np.diagonal(blocks, axis1=1, axis2=2)
-        centre = np.eye(m) - (known / known.sum(axis=1, keepdims=True))[:, None, :]
+        weight = np.diagonal(blocks, axis1=1, axis2=2)
+        centre = np.eye(m) - (weight / weight.sum(axis=1, keepdims=True))[:, None, :]
         inverted = np.linalg.inv(blocks + SMALLEST * np.eye(m))
         inverse[at] = inverted.reshape(-1, m * m)
         entries = starts[:-1][sizes == m][:, None] + np.arange(m)
@@ -100,17 +100,17 @@ def probed_spread(hessian_product: Callable[[Floats], Floats], diagonal: Floats,
     """The same from products with the Hessian, for models too large to hold it."""
     rng = np.random.default_rng(seed)
     n, diagonal = len(group), np.maximum(diagonal, SMALLEST)
-    known = diagonal[:n]
-    total = _total(known, group)
+    weight = diagonal[:n]
+    total = _total(weight, group)
     rest = np.zeros(len(diagonal))
     for _ in range(PROBES):
         signs = rng.choice([-1.0, 1.0], len(diagonal))
         right, alone = signs.copy(), signs / diagonal
-        right[:n] -= known * _total(signs[:n], group) / total
+        right[:n] -= weight * _total(signs[:n], group) / total
         alone[:n] -= _total(signs[:n], group) / total
         solved = _solve(hessian_product, right, diagonal)
-        solved[:n] -= _total(known * solved[:n], group) / total
-        # What the diagonal alone would give is known exactly; only the rest is estimated, so little noise is left.
+        solved[:n] -= _total(weight * solved[:n], group) / total
+        # The variance from the diagonal alone is exact; only the rest is estimated, so there is little noise.
         rest += signs * (solved - alone)
     variance = 1 / diagonal + rest / PROBES
     variance[:n] -= 1 / total

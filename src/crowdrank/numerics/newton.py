@@ -1,9 +1,8 @@
 """The one optimisation loop: Newton's method with conjugate gradients, a line search, and one stopping rule.
 
-Second derivatives enter as products with a vector, so the cost of a step is a few passes over the rows, and scores
-joined by long chains of comparisons, where first-order methods crawl, are found in a handful of steps. SciPy's Newton
-methods take no preconditioner and cannot keep the curvature of a point between products, which costs more than this
-page.
+Second derivatives enter as products with a vector, so the cost of a step is a few passes over the rows. Scores joined
+by long chains of comparisons, for which first-order methods are slow, are found in a few steps. SciPy's Newton methods
+accept no preconditioner and cannot keep the curvature of a point between products.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from crowdrank.consensus import Fit
 from crowdrank.numerics.progress import report
 from crowdrank.study import Floats
 
-LONGEST_STEP = 2.0  # of any parameter: on a logistic scale this is far, and models are bent beyond it
-SUFFICIENT = 1e-4  # share of the predicted decrease a step must keep
+LONGEST_STEP = 2.0  # of any parameter: on a logistic scale this is far, and quadratic models are wrong beyond it
+SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 SMALLEST_CURVATURE = 1e-12
 
 
 class Objective(Protocol):
-    """A smooth function to be made small. `evaluate` remembers the curvature at the point it was last called for."""
+    """A smooth function to minimise. `evaluate` remembers the curvature at the point of its last call."""
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x."""
@@ -47,7 +46,7 @@ class Minimum:
 
     @property
     def fit(self) -> Fit:
-        """The same for a Consensus, which reports what was made large."""
+        """The same for a Consensus, which reports a value that is maximised."""
         return Fit(self.steps, self.converged, -self.value)
 
 
@@ -61,12 +60,11 @@ def minimise(
     rough: bool = False,
     what: str = "scores",
 ) -> Minimum:
-    """Walk downhill until a Newton step would move no parameter by more than `tol`; those in `fixed` stay where they
-    are.
+    """Minimise until a Newton step would change no parameter by more than `tol`; those in `fixed` do not change.
 
-    `rough` steps are a tenth off, also near the minimum: for objectives that change from call to call. Parameters that
-    hardly matter (curvature below one) are measured by what they matter: a quality running off to 1 on a logit scale
-    does not keep the loop going.
+    `rough` steps are inexact by a tenth, also close to the minimum: for objectives that change from call to call. The
+    step of a parameter with a curvature below one counts times its curvature: a quality that goes to 1, without end on
+    the logit scale, does not keep the loop going.
     """
 
     def product(v: Floats) -> Floats:
@@ -84,16 +82,16 @@ def minimise(
         diagonal = np.maximum(np.abs(objective.diagonal()), SMALLEST_CURVATURE)
         direction = _newton_direction(product, gradient, diagonal, rough=rough)
         if np.max(np.abs(direction) * np.minimum(diagonal, 1.0)) <= tol:
-            # Too short a step to be seen in the value; it is taken without another look.
+            # The step is too short to change the value visibly; it is taken without another evaluation.
             return Minimum(x + _shortened(direction, gradient), value, step + 1, True)
         length, x, value, gradient = _line_search(objective, x, _shortened(direction, gradient), value, gradient)
-        if length == 0.0:  # no way down is left but rounding: the gradient is as small as it can be measured
+        if length == 0.0:  # only rounding is left: the gradient is as small as it can be measured
             return Minimum(x, value, step + 1, False)
     return Minimum(x, value, max_iter, False)
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """The inner product, without BLAS: its threads would fight with the kernels' for the cores."""
+    """The inner product, without BLAS: its threads would compete with those of the kernels for the cores."""
     return float(np.einsum("i,i->", a, b))
 
 
@@ -106,7 +104,7 @@ def _newton_direction(
     scaled = residual / diagonal
     direction = scaled.copy()
     rho = start = dot(residual, scaled)
-    # Squared, preconditioned residual: a tenth at first, tighter as the minimum comes near (superlinear convergence).
+    # Squared, preconditioned residual: a tenth at first, smaller close to the minimum (superlinear convergence).
     enough = start * (0.01 if rough else min(0.01, np.sqrt(start) * 1e-2))
     for _ in range(10 * len(gradient) + 50):
         product = hessian_product(direction)
@@ -127,19 +125,19 @@ def _newton_direction(
 
 
 def _shortened(direction: Floats, gradient: Floats) -> Floats:
-    """No parameter further than LONGEST_STEP, each by itself: one that hardly matters must not hold back all others."""
+    """The step with each parameter clipped to LONGEST_STEP by itself, so that one does not shorten all others."""
     clipped = np.clip(direction, -LONGEST_STEP, LONGEST_STEP)
     if dot(gradient, clipped) < 0:
         return clipped
-    return np.asarray(direction * min(1.0, LONGEST_STEP / np.abs(direction).max()))  # downhill in any case
+    return np.asarray(direction * min(1.0, LONGEST_STEP / np.abs(direction).max()))  # a descent direction in any case
 
 
 def _line_search(
     objective: Objective, x: Floats, direction: Floats, value: float, gradient: Floats
 ) -> tuple[float, Floats, float, Floats]:
-    """Halve the step until the value falls as much as the slope promises; (0, x, …) if it never does."""
+    """Halve the step until the value decreases as much as the slope predicts; (0, x, …) if it never does."""
     slope = dot(gradient, direction)
-    # Differences below rounding cannot be seen in the value: near the minimum such a step is taken on trust.
+    # Close to the minimum the decrease is below rounding and cannot be measured: such a step is accepted.
     rounding = 1e-11 * abs(value)
     length = 1.0
     while length > 1e-10:

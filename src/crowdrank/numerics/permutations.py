@@ -1,10 +1,9 @@
-"""Distributions over the orders of a few items: what a measure is worth on average, and how that changes with the
-scores.
+"""Distributions over the orders of a few items: the expected value of a measure, and its derivatives by the scores.
 
 An order y of m items with scores s has the probability exp(Σ_i s[y(i)] / log(i + 1)) / Z: good orders have high scores
-at the top. Nothing is approximated, and yet not every order is looked at: what comes next, and what it brings, depends
-on which items were placed before, not on their order, so that sums over the 64 sets of six items say what sums over
-their 720 orders do.
+at the top. The results are exact without enumerating all orders: which item comes next, and its gain, depend on the set
+of items placed before, not on their order, so that sums over the 64 subsets of six items replace sums over their 720
+orders.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import numpy as np
 from crowdrank.study import Floats
 
 MOST_ITEMS = 6
-REACH = 1 / np.log(np.arange(MOST_ITEMS) + 2.0)  # how much each place counts in the energy
+REACH = 1 / np.log(np.arange(MOST_ITEMS) + 2.0)  # the weight of each place in the energy
 
-# How what stands in a list makes its worth.
+# How the gains of a list make its worth.
 SUM, CASCADE, PRECISION = 0, 1, 2
 
 
@@ -47,37 +46,32 @@ def worth(how, gain, discount):
 def expected_worth(score, gain, how, discount, slope):
     """The mean worth over all orders of the items; `slope` gets its derivatives with respect to the scores."""
     m, n_sets = len(score), 1 << len(score)
-    size, chance, brings, rest = _what_comes_next(score, gain, how, discount)
-    reached, so_far = (
-        np.zeros(n_sets),
-        np.zeros(n_sets),
-    )  # the chance that these items come first; and times what they bring
+    size, chance, gain_next, rest = _next_items(score, gain, how, discount)
+    reached, so_far = np.zeros(n_sets), np.zeros(n_sets)  # the chance that a set comes first; and times its worth
     reached[0] = 1.0
-    mean, joint = np.zeros(m), np.zeros(m)  # per item: mean of its place's 1 / log(i + 1), alone and times the worth
+    mean, joint = np.zeros(m), np.zeros(m)  # per item: the mean of its 1 / log(i + 1), alone and times the worth
     for placed in range(n_sets - 1):
-        near = REACH[size[placed]]
+        reach = REACH[size[placed]]
         for item in range(m):
             if not (placed >> item) & 1:
                 after = placed | (1 << item)
                 share = reached[placed] * chance[placed, item]
-                worth_here = so_far[placed] * chance[placed, item] + share * brings[placed, item]
+                worth_here = so_far[placed] * chance[placed, item] + share * gain_next[placed, item]
                 reached[after] += share
                 so_far[after] += worth_here
-                mean[item] += near * share
-                joint[item] += near * (worth_here + share * rest[after])
+                mean[item] += reach * share
+                joint[item] += reach * (worth_here + share * rest[after])
     for item in range(m):
         slope[item] = joint[item] - rest[0] * mean[item]
     return rest[0]
 
 
 @nb.njit(cache=True, nogil=True)
-def _what_comes_next(score, gain, how, discount):
-    """Of every set of items that come first: their number, the chance of each other item to be next, what it brings
-    there, and what all that follows brings on average.
-    """
+def _next_items(score, gain, how, discount):
+    """For every set of items placed first: its size, chance and gain of each next item, and mean gain of the rest."""
     m, n_sets = len(score), 1 << len(score)
     size, state = _sets(how, gain)
-    chance, brings = np.zeros((n_sets, m)), np.empty((n_sets, m))
+    chance, gain_next = np.zeros((n_sets, m)), np.empty((n_sets, m))
     log_total, rest = np.zeros(n_sets), np.zeros(n_sets)  # log_total: of exp(…) over the orders of all other items
     for placed in range(n_sets - 2, -1, -1):
         place, highest, total = size[placed], -np.inf, 0.0
@@ -91,14 +85,14 @@ def _what_comes_next(score, gain, how, discount):
         log_total[placed] = highest + math.log(total)
         for item in range(m):
             chance[placed, item] /= total
-            brings[placed, item] = _brought(how, gain[item], state[placed], place, discount)
-            rest[placed] += chance[placed, item] * (brings[placed, item] + rest[placed | (1 << item)])
-    return size, chance, brings, rest
+            gain_next[placed, item] = _gain_at(how, gain[item], state[placed], place, discount)
+            rest[placed] += chance[placed, item] * (gain_next[placed, item] + rest[placed | (1 << item)])
+    return size, chance, gain_next, rest
 
 
 @nb.njit(cache=True, nogil=True)
 def _sets(how, gain):
-    """Of every set of items: how many they are, and what they leave to those behind (see `_brought`)."""
+    """For every set of items: its size, and the state it leaves for the next item (see `_gain_at`)."""
     n_sets = 1 << len(gain)
     size, state = np.zeros(n_sets, np.int64), np.zeros(n_sets)
     state[0] = 1.0 if how == CASCADE else 0.0
@@ -116,8 +110,12 @@ def _sets(how, gain):
 
 
 @nb.njit(cache=True, nogil=True)
-def _brought(how, gain, state, place, discount):
-    """What an item brings at its place; `state` is the chance that nobody stopped before (CASCADE), or how many were found (PRECISION)."""
+def _gain_at(how, gain, state, place, discount):
+    """The gain of an item at its place.
+
+    `state` is the chance that the user did not stop before (CASCADE), or the number of relevant items before
+    (PRECISION).
+    """
     if place >= len(discount):
         return 0.0
     if how == SUM:
@@ -131,8 +129,7 @@ def _brought(how, gain, state, place, discount):
 def expected_over_tasks(
     sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, change
 ):
-    """The summed mean worth, as a share of the best, of samples of items, one per task; its derivatives are added to
-    `change`.
+    """The summed mean worth, as a share of the best, of one sample of items per task; adds derivatives to `change`.
 
     Row r of `sample` holds `size[r]` entries; `gain` is theirs, `best[r]` the worth of their best order. An entry's
     score is Σ value · weight over its cells; the last row of `weight` counts for every annotator, and is all that those

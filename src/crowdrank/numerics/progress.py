@@ -1,4 +1,4 @@
-"""Long work says how far it is. Whoever wants to show it listens; without a listener this costs nothing."""
+"""Progress of long computations, reported to a listener; without a listener it costs nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def report(what: str, done: int, at_most: int) -> None:
-    """Tell the listener, if there is one, that `done` of `at_most` steps are behind us."""
+    """Report to the listener, if there is one, that `done` of `at_most` steps are done."""
     listener = _listener.get()
     if listener is not None:
         listener(what, done, at_most)

@@ -1,4 +1,4 @@
-"""Between which ranks an item lies, given its score and every score's standard error."""
+"""Intervals of ranks from scores and their standard errors."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from crowdrank.study import Floats
 
 Ranks = NDArray[np.int32]
 
-# An entry's own score stands for its distribution at the middles of so many equally likely parts.
+# The distribution of an entry's own score is represented by the middles of so many equally likely parts.
 N_NODES = 31
 NODES = np.array([NormalDist().inv_cdf((i + 0.5) / N_NODES) for i in range(N_NODES)])
 GRID = 1024
-GRID_NODES = NODES[::3]  # of every entry, from which the grid is drawn
+GRID_NODES = NODES[::3]  # those of every entry, from which the points of the grid are taken
 PER_ENTRY = len(GRID_NODES)
 
 
 def rank_interval(
     score: Floats, error: Floats, task_starts: NDArray[np.int64], level: float = 0.95
 ) -> tuple[Ranks, Ranks]:
-    """Between which ranks each entry lies with probability `level`, scores taken as independent normal variables.
+    """The interval that contains the rank of each entry with probability `level`, if scores are independent and normal.
 
-    Ranks are whole numbers: of those at both ends, the less likely ones are left out as long as the others are likely
-    enough.
+    Ranks are whole numbers: the less likely of the two at the ends is removed as long as the others are likely enough.
 
-    At any value of its own score, the number of entries above is a sum of independent chances; its mean and variance
-    are tabulated over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
+    Given an entry's own score, the number of entries above it is a sum of independent events; its mean and variance are
+    tabulated over the range of the task's scores, so that the cost grows with the entries, not with their pairs.
     """
     low, high = np.ones((2, len(score)), np.int64)
     error = np.maximum(error, 1e-9)
@@ -49,7 +48,7 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
         n = end - start
         if n < 2:
             continue
-        # The grid lies where the scores are: one far away, or one nobody knows, must not blur the others.
+        # The grid is dense where the scores are: one far away, or a very uncertain one, must not make it coarse.
         first, last = start * PER_ENTRY, end * PER_ENTRY - 1
         size = min(GRID, last - first + 1)
         grid, above, noise = np.empty(size), np.zeros(size), np.zeros(size)
@@ -86,7 +85,7 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
 
 @nb.njit(cache=True, nogil=True)
 def _cell(grid, x):
-    """The cell of an ascending grid that x lies in, by halving: np.searchsorted takes a second to compile."""
+    """The cell of an ascending grid that contains x, by bisection: np.searchsorted takes a second to compile."""
     low, high = 0, len(grid) - 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,8 +1,8 @@
-"""Sums over many rows, on all cores, that come out the same whatever the number of threads.
+"""Sums over many rows on all cores, with the same result for any number of threads.
 
 Kernels are compiled with `nogil` and run on plain threads: Numba's own `parallel` compiles three times as long for the
-same speed, and a user waits for the first call. The rows are cut into chunks by their number alone, each chunk adds
-into its own buffer, and the buffers are added up in order.
+same speed, and users wait for the first call. The rows are split into chunks by their number alone, each chunk adds to
+its own buffer, and the buffers are added up in order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_CHUNKS = 8
 
 
 def n_threads() -> int:
-    """Threads to use: CROWDRANK_THREADS where it is set, else one per core."""
+    """The number of threads to use: CROWDRANK_THREADS if it is set, else one per core."""
     wanted = os.environ.get("CROWDRANK_THREADS", "0")
     if not wanted.isdecimal():
         raise SettingError(f"CROWDRANK_THREADS is {wanted!r}; it must be a whole number, 0 for one thread per core")
@@ -41,17 +41,16 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def chunks(n_rows: int, work: int = 1) -> list[slice]:
-    """Contiguous parts of the rows, as many as the rows (not the machine) call for; `work`, as how many each row counts."""
+    """Contiguous parts of the rows; their number depends on the rows only. Each row counts as `work` rows."""
     count = min(max(n_rows * work // ROWS_PER_CHUNK, 1), MOST_CHUNKS)
     edges = np.linspace(0, n_rows, count + 1).astype(int).tolist()
     return [slice(start, end) for start, end in pairwise(edges)]
 
 
-def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
-    """What the work makes of each job, in their order; as many at once as there are threads, and no more held in memory."""
-    with ThreadPoolExecutor(
-        n_threads()
-    ) as pool:  # one of its own: work that waits for the kernels' pool must not fill it
+def parallel_map(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[Done]:
+    """The result of each job, in their order; only as many jobs as threads are run, and kept in memory, at once."""
+    # A pool of its own: jobs that wait for the kernels' pool must not fill that pool.
+    with ThreadPoolExecutor(n_threads()) as pool:
         waiting: deque[Future[Done]] = deque()
         for job in jobs:
             waiting.append(pool.submit(work, job))
@@ -62,14 +61,14 @@ def side_by_side(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[D
 
 
 def in_parts(kernel: Callable[[Job], Done], parts: Sequence[Job]) -> list[Done]:
-    """What a kernel returns for each part, computed at the same time; a single part needs no thread."""
+    """The results of a kernel for all parts, computed in parallel; a single part needs no thread."""
     if len(parts) == 1:
         return [kernel(parts[0])]
     return list(_pool(n_threads()).map(kernel, parts))
 
 
 class RowSum:
-    """Runs `kernel(rows, total)`, which adds what a slice of the rows contributes into `total`, over all rows."""
+    """Runs `kernel(rows, total)` over all rows; it adds the contribution of a slice of the rows to `total`."""
 
     def __init__(self, n_rows: int, size: int, work: int = 1) -> None:
         self.parts = chunks(n_rows, work)

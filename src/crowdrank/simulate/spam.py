@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.settings import check, choice
+from crowdrank.settings import check, check_choice
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
 
 SpamKind = Literal["random", "malicious"]
@@ -30,7 +30,7 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
     ['malicious1', 'malicious2', 'malicious3']
     """
     check(0 <= share < np.inf, "share", share, "a number of at least 0")
-    choice("kind", kind, ("random", "malicious"))
+    check_choice("kind", kind, ("random", "malicious"))
     rng = np.random.default_rng(seed)
     vocabulary = judgments.vocabulary
     added = round(share * len(vocabulary.annotators))

@@ -69,7 +69,7 @@ def test_items_that_beat_all_others_come_first(build, seed):
 def test_a_circle_is_a_tie_and_more_votes_open_it(build):
     circle = [("t", "k", "a", "b", "a"), ("t", "k", "b", "c", "b"), ("t", "k", "c", "a", "c")]
     assert Condorcet().fit(build.judgments(pairs=circle)).rank.tolist() == [1, 1, 1]
-    # By votes a (+1) comes before c (0) and b (-1); c moves up past a, which it beats, and b stays behind a, which beat it.
+    # By votes a (+1) is before c (0) and b (-1); c moves up past a, which it beats; b stays behind a, which beat it.
     more = Condorcet().fit(build.judgments(pairs=[*circle, ("t", "l", "a", "b", "a")]))
     assert more.score.tolist() == [1, 0, 2]
 

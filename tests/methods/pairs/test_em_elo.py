@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from crowdrank import simulate
-from crowdrank.methods.pairs.em_elo import EMElo, Games, NegativeLogPosterior, _votes
+from crowdrank.methods.pairs.em_elo import EMElo, Games, NegativeLogPosterior, _pair_votes
 from crowdrank.settings import SettingError
 
 
@@ -11,7 +11,7 @@ def logistic(x):
 
 
 def em(study, quality_prior, steps=5000):
-    """EM as it is told: the chance of each pair's truth, then everybody's share of right answers; one step after the other."""
+    """Plain EM: in turn the chance of each pair's truth, and the share of right answers of each annotator."""
     pairs = study.pairs
     low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
     toward = np.where(pairs.left < pairs.right, pairs.outcome, -pairs.outcome)
@@ -63,7 +63,7 @@ def test_ratings_are_the_fixed_point_of_elo(study):
 
 def test_derivatives_agree_with_finite_differences(build, study):
     rng = np.random.default_rng(0)
-    votes = _votes(study.pairs, 8, 6)
+    votes = _pair_votes(study.pairs, 8, 6)
     games = Games(votes.left, votes.right, rng.random(len(votes.left)), 8, 0.7)
     for objective, size in ((NegativeLogPosterior(votes, 6, (3.0, 1.5)), 6), (games, 8)):
         x, v = rng.normal(size=size), rng.normal(size=size)
@@ -88,7 +88,7 @@ def test_the_value_is_the_log_posterior_written_out(study):
                     both[0] *= eta[k] if says_i else 1 - eta[k]
                     both[1] *= 1 - eta[k] if says_i else eta[k]
             expected += np.log(both[0] / 2 + both[1] / 2)
-    objective = NegativeLogPosterior(_votes(pairs, 8, 6), 6, (3.0, 2.0))
+    objective = NegativeLogPosterior(_pair_votes(pairs, 8, 6), 6, (3.0, 2.0))
     start = np.zeros(6)
     at_start = (3 * np.log(0.5)) * 6 + len(pairs.outcome[pairs.outcome != 0]) * np.log(0.5)
     assert objective.evaluate(start)[0] - objective.evaluate(logit)[0] == pytest.approx(expected - at_start, rel=1e-9)

@@ -3,7 +3,8 @@ import pytest
 
 from crowdrank import evaluate, simulate
 from crowdrank.methods.pairs.bradley_terry import BradleyTerry
-from crowdrank.methods.pairs.online_crowd_bt import NORMAL_95, OnlineCrowdBT
+from crowdrank.methods.pairs.online_crowd_bt import OnlineCrowdBT
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError
 from crowdrank.study import TIE
 
@@ -13,7 +14,7 @@ def accuracy(method, study):
 
 
 def test_two_votes_by_hand(build):
-    """σ² = 1, Beta(2, 1): a vote at no gap pulls by ⅔ − ½ and bends by 2/9 − ¼; the Beta stays, for who is right is unknown."""
+    """σ² = 1, Beta(2, 1): a vote at gap 0 has slope ⅔ − ½ and curvature 2/9 − ¼; it says nothing about quality."""
     found = OnlineCrowdBT(prior=2.0, quality_prior=(2.0, 1.0)).fit(build.judgments(pairs=[("t", "k", "a", "b", "a")]))
     assert found.score == pytest.approx([1 / 6, -1 / 6])
     assert (found.high - found.score)[0] == pytest.approx(NORMAL_95 * np.sqrt(1 + 2 / 9 - 1 / 4))
@@ -55,7 +56,7 @@ def test_ties_help(build):
 
 
 def test_intervals_hold_most_of_the_truth():
-    """Beliefs about items are kept apart and take each other's means for known: 95 % intervals are somewhat too short."""
+    """Scores are independent and treat each other's means as exact: 95 % intervals are somewhat too short."""
     inside = []
     for seed in range(5):
         study = simulate.pairs(items=60, annotators=30, votes=3000, spread=1.0, seed=seed)

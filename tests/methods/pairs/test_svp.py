@@ -8,30 +8,30 @@ from crowdrank.methods.pairs.votes.contests import contests
 
 def matrix(study):
     """Mean preferences, 0 where there are none, and where they are known."""
-    held, n = contests(study), study.vocabulary.n_entries
-    entry = np.repeat(np.arange(n), np.diff(held.starts))
+    counted, n = contests(study), study.vocabulary.n_entries
+    entry = np.repeat(np.arange(n), np.diff(counted.starts))
     y, known = np.zeros((n, n)), np.zeros((n, n))
-    y[entry, held.other], known[entry, held.other] = held.preference, 1
+    y[entry, counted.other], known[entry, counted.other] = counted.preference, 1
     return y, known
 
 
-def written_out(y, known, prior, steps):
+def written_out(y, known, penalty, steps):
     """Steps of length 1, each projected to rank two by a full singular value decomposition."""
     n = len(y)
     laplacian = np.diag(known.sum(axis=1)) - known
     s = np.linalg.lstsq(laplacian, y.sum(axis=1), rcond=None)[0]
     first = x = np.subtract.outer(s, s)
     for _ in range(steps):
-        u, sigma, v = np.linalg.svd(x + known * (y - x) + prior / n * (first - x))
+        u, sigma, v = np.linalg.svd(x + known * (y - x) + penalty / n * (first - x))
         x = (u[:, :2] * sigma[:2]) @ v[:2]
-    return x.mean(axis=1), 0.5 * (known * (y - x) ** 2).sum() + prior / n / 2 * ((x - first) ** 2).sum()
+    return x.mean(axis=1), 0.5 * (known * (y - x) ** 2).sum() + penalty / n / 2 * ((x - first) ** 2).sum()
 
 
-@pytest.mark.parametrize(("votes", "prior"), [(400, 2.0), (150, 2.0), (400, 0.5)])
-def test_equals_full_decompositions(votes, prior):
+@pytest.mark.parametrize(("votes", "penalty"), [(400, 2.0), (150, 2.0), (400, 0.5)])
+def test_equals_full_decompositions(votes, penalty):
     study = simulate.pairs(items=15, votes=votes, ties=0.2, seed=1).judgments
-    score, objective = written_out(*matrix(study), prior, 3000)
-    found = SVP(prior=prior, tol=1e-9).fit(study)
+    score, objective = written_out(*matrix(study), penalty, 3000)
+    found = SVP(penalty=penalty, tol=1e-9).fit(study)
     assert found.fit.converged
     assert -found.fit.objective == pytest.approx(objective, rel=1e-6)
     assert found.score == pytest.approx(score, abs=1e-5)
@@ -44,16 +44,16 @@ def test_complete_preferences_need_one_decomposition():
     u, sigma, v = np.linalg.svd(y)
     expected = ((u[:, :2] * sigma[:2]) @ v[:2]).mean(axis=1)
     # The diagonal counts as unknown, so that it is filled in; that is all that differs.
-    assert np.corrcoef(SVP(prior=0.0).fit(study).score, expected)[0, 1] > 0.999
+    assert np.corrcoef(SVP(penalty=0.0).fit(study).score, expected)[0, 1] > 0.999
 
 
-@pytest.mark.parametrize("prior", [0.0, 2.0, 20.0])
-def test_gaps_in_the_differences_of_scores_are_filled_exactly(build, prior):
-    # Shares of wins that are differences of the scores 1, 0.5, 0, -0.5: two known contests of each, in a circle with a gap.
+@pytest.mark.parametrize("penalty", [0.0, 2.0, 20.0])
+def test_gaps_in_the_differences_of_scores_are_filled_exactly(build, penalty):
+    # Shares of wins that are differences of the scores 1, 0.5, 0, -0.5: a chain of known contests.
     rows = []
     for left, right, wins in (("a", "b", 3), ("b", "c", 3), ("c", "d", 3)):
         rows += [("t", "k", left, right, left)] * wins + [("t", "k", left, right, right)]
-    found = SVP(prior=prior).fit(build.judgments(pairs=rows))
+    found = SVP(penalty=penalty).fit(build.judgments(pairs=rows))
     assert found.score == pytest.approx([0.75, 0.25, -0.25, -0.75], abs=1e-5)
 
 

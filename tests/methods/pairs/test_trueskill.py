@@ -4,7 +4,8 @@ import trueskill
 from scipy import integrate, stats
 
 from crowdrank import simulate
-from crowdrank.methods.pairs.trueskill import NORMAL_95, TrueSkill, tie_update, win_update
+from crowdrank.methods.pairs.trueskill import TrueSkill, tie_update, win_update
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError
 from crowdrank.study import RIGHT, TIE
 
@@ -35,7 +36,7 @@ def test_equals_the_package(settings):
 
 
 def moments(low, high):
-    """Mean and loss of variance of a standard normal between two bounds, by quadrature with the density scaled to its peak."""
+    """Mean and decrease in variance of a normal between bounds, by quadrature, the density scaled to its peak."""
     peak = min(max(0.0, low), high)
     x = np.linspace(max(low, peak - 12), min(high, peak + 12), 400_001)
     density = np.exp((peak**2 - x**2) / 2)

@@ -39,8 +39,8 @@ def test_it_is_the_maximum_of_the_posterior_written_out(build, spread):
 
     def cost(x):
         slopes = np.exp(x[5:])[study.pairs.annotator]
-        held = 200 * 3 * x[5:].mean() ** 2 / 2  # the mean logarithm, by as much as there are votes
-        return held - build.log_posterior(study, x[:5], 0.7, slope=slopes) + (x[5:] ** 2).sum() / (2 * spread**2)
+        of_scale = 200 * 3 * x[5:].mean() ** 2 / 2  # the mean logarithm, by as much as there are votes
+        return of_scale - build.log_posterior(study, x[:5], 0.7, slope=slopes) + (x[5:] ** 2).sum() / (2 * spread**2)
 
     slow = minimize(cost, np.zeros(8), jac=lambda x: build.slope(cost, x, 1e-5), method="BFGS", options={"gtol": 1e-6})
     found = VarianceBT(prior=0.7, slope_spread=spread).fit(study)

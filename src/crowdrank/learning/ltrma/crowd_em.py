@@ -31,7 +31,7 @@ from crowdrank.learning.ltrma.expertise import Expertise
 from crowdrank.learning.ltrma.orders import Orders
 from crowdrank.learning.ltrma.side_information import Side, Solver
 from crowdrank.learning.ranker import Learner, Ranker
-from crowdrank.methods.result import annotator_columns, worth_of_preferences
+from crowdrank.methods.result import annotator_columns, evidence_per_preference
 from crowdrank.numerics.mallows import CLEAREST
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -125,7 +125,7 @@ def estimate(settings: Settings, features: Features, judgments: Judgments, side:
     far, evidence = chain.expertise.far(distance)[:n], chain.expertise.pairs[:n]
     with np.errstate(invalid="ignore"):
         quality = np.clip(1 - far / evidence, 0.0, 1.0)
-    columns = annotator_columns(judgments, quality, evidence * worth_of_preferences(judgments))
+    columns = annotator_columns(judgments, quality, evidence * evidence_per_preference(judgments))
     theta = np.where(chain.expertise.known[:n], theta, np.nan)
     return Found(weight, theta, data, label, columns | {"theta": theta}, Fit(len(history), bool(converged)))
 

@@ -11,7 +11,7 @@ from crowdrank.learning.ltrma.crowd_lists import CrowdLists, Whole
 from crowdrank.learning.ltrma.order_kernels import sample_orders
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
-from crowdrank.numerics.threads import side_by_side
+from crowdrank.numerics.threads import parallel_map
 from crowdrank.study import Codes, Floats, Rankings, Vocabulary
 
 JOBS = 16  # parts that the tasks are cut into, about equally much work each
@@ -58,7 +58,7 @@ class Orders:
             chain = self.order, self.state, self.reach
             sample_orders(arrays, theta, own, rest, *chain, sweeps, *tasks, self.sample_starts, drawn, distance)
 
-        for _ in side_by_side(work, pairwise(self.parts)):
+        for _ in parallel_map(work, pairwise(self.parts)):
             pass
         return lists.candidate[drawn + np.repeat(lists.candidate_starts[:-1], lists.places)], distance
 

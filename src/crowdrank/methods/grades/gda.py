@@ -39,7 +39,7 @@ from crowdrank.methods.grades.curves.curves import CurveFit
 from crowdrank.methods.grades.curves.relevance import make_consensus_of_relevance, of_posterior, prepare
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
-from crowdrank.settings import check_fit, choice
+from crowdrank.settings import check_choice, check_fit
 from crowdrank.study import Judgments
 
 
@@ -64,8 +64,8 @@ class GDA:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
-        choice("quality_per", self.quality_per, ("study", "task"))
-        choice("means", self.means, ("free", "ordered"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("means", self.means, ("free", "ordered"))
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their expected relevance."""

@@ -42,11 +42,10 @@ from crowdrank.methods.grades.curves.relevance import Relevance, make_consensus_
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
 from crowdrank.numerics.newton import dot, minimise
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_fit, check_whole_number, choice
+from crowdrank.settings import check_choice, check_fit, check_whole_number
 from crowdrank.study import Codes, Floats, Judgments
-
-NINETY_FIVE = 1.959964  # standard errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,8 @@ class GDAPW:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
-        choice("quality_per", self.quality_per, ("study", "task"))
-        choice("means", self.means, ("free", "ordered"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("means", self.means, ("free", "ordered"))
         check_whole_number("partners", self.partners)
         check_whole_number("seed", self.seed, least=0)
 
@@ -98,7 +97,9 @@ class GDAPW:
         score = _on_scale(found.x[: model.n], posterior.score, vocabulary.entry_task)
         error = np.hypot(posterior.error, score - posterior.score)
         difficulty = np.exp(found.x[model.n :]) if self.difficulty else None
-        relevance = Relevance(score, error, score - NINETY_FIVE * error, score + NINETY_FIVE * error, difficulty)
+        relevance = Relevance(
+            score, error, score - NORMAL_95_ROUNDED * error, score + NORMAL_95_ROUNDED * error, difficulty
+        )
         fit = Fit(found.steps, found.converged and curves.fit.converged, -found.value)
         return make_consensus_of_relevance(self.description, judgments, study, relevance, curves, fit, notes)
 

@@ -40,11 +40,11 @@ from crowdrank.methods.result import agreement, annotator_columns, check_kinds, 
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.laplace import LARGEST_DENSE, dense_spread
 from crowdrank.numerics.newton import minimise
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.threads import RowSum
 from crowdrank.settings import check, check_fit
 from crowdrank.study import Codes, Floats, Judgments
 
-NINETY_FIVE = 1.959964  # standard errors
 CROWD_SPREAD = 10.0  # of the crowd's thresholds around 0: next to nothing is known of them
 LARGEST_PRODUCTS = 1e8  # rows times parameters, up to which the whole Hessian is worked out
 
@@ -104,7 +104,9 @@ class Rasch:
 def _with_intervals(consensus: Consensus, model: RaschModel, x: Floats, fixed: slice) -> Consensus:
     model.evaluate(x)
     error = np.sqrt(_variance(model, fixed))
-    return replace(consensus, low=consensus.score - NINETY_FIVE * error, high=consensus.score + NINETY_FIVE * error)
+    return replace(
+        consensus, low=consensus.score - NORMAL_95_ROUNDED * error, high=consensus.score + NORMAL_95_ROUNDED * error
+    )
 
 
 def _variance(model: RaschModel, fixed: slice) -> Floats:

@@ -1,15 +1,15 @@
-"""Condorcet fusion: one item goes before another if most annotators put it there.
+"""Condorcet fusion: one item goes before another if most annotators prefer it.
 
-Two items that were compared hold a contest, won by the one with more wins (a tie is half a win for each side; as many
-wins on both sides, or no comparison, is no majority). The items are sorted by their contests, so that nobody stands
-directly behind an item it beats: a Hamiltonian path of the Condorcet graph. Where the contests agree on an order, that
-is the order; in any case, a set of items that beats all others comes first.
+Every two items that were compared have a contest, won by the one with more wins (a tie is half a win for each side; as
+many wins on both sides, or no comparison, is no majority). The items are sorted by their contests, so that no item is
+directly behind one that it beats: a Hamiltonian path of the Condorcet graph. If the contests agree on an order, that is
+the order; in any case, a set of items that beats all others comes first.
 
-Quicksort, as in the paper, finds one of many such paths, by chance. Here the items are lined up by contests won less
-contests lost (Copeland), equal ones by their contests among themselves, then by their votes, and then each moves up
-past those it beats (insertion sort, from the best to the worst). Items that all of this leaves equal are tied. Neither
-the order of the judgments nor the names matter. The score is the number of items placed below. All annotators count the
-same; their quality is how often they agree with the ranking found.
+Quicksort, as in the paper, finds one of many such paths at random. Here the items are first sorted by contests won less
+contests lost (Copeland), equal ones by their contests among themselves, then by their votes. Then each moves up past
+those it beats (insertion sort, from the best to the worst). Items that are still equal are tied. The order of the
+judgments and the names do not matter. The score is the number of items placed below. All annotators count the same;
+their quality is how often they agree with the ranking found.
 
 Montague and Aslam: Condorcet fusion for improved retrieval, CIKM 2002.
 
@@ -54,21 +54,21 @@ class Condorcet:
         counted = contests(judgments)
         majority = counted.majority
         score = _insert(
-            counted.starts, counted.other, majority, *_line_up(counted, majority, judgments.vocabulary.entry_task)
+            counted.starts, counted.other, majority, *_initial_order(counted, majority, judgments.vocabulary.entry_task)
         )
         return make_consensus(self.description, judgments, score, compared=links(judgments))
 
 
-def _line_up(
+def _initial_order(
     counted: Contests, majority: NDArray[np.int8], task: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Groups of entries that nothing tells apart, task by task, the best first.
+    """Groups of entries that are equal so far, task by task, the best first.
 
-    Members of group g are `members[begin[g] : begin[g + 1]]`, groups of task t are `first_group[t] : first_group[t +
-    1]`.
+    Members of group g are `members[begin[g] : begin[g + 1]]`; groups of task t are
+    `first_group[t] : first_group[t + 1]`.
     """
     group = _split_by_contests(counted, majority, task.astype(np.int64))
-    # Votes last: they tell apart what contests leave equal, and whom they tell apart may then differ in contests again.
+    # Votes come last: they split groups that contests leave equal, and then contests may split the parts again.
     group = _split(group, _totals(counted.starts, counted.other, counted.won - counted.lost, group, False))
     group = _split_by_contests(counted, majority, group)
     begin = np.searchsorted(np.sort(group), np.arange(group.max(initial=-1) + 2))
@@ -78,7 +78,7 @@ def _line_up(
 
 
 def _split_by_contests(counted: Contests, majority: NDArray[np.int8], group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tell the entries of each group apart by the contests among them, until that helps no more."""
+    """Split each group by the contests among its entries, until no group is split."""
     count = -1
     while count < (count := int(group.max(initial=0))):
         group = _split(group, _totals(counted.starts, counted.other, majority, group, True))
@@ -86,7 +86,7 @@ def _split_by_contests(counted: Contests, majority: NDArray[np.int8], group: NDA
 
 
 def _split(group: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the groups anew: those with the higher key come first."""
+    """Split groups by a key, the higher first; returns the new number of each entry's group."""
     order = np.lexsort((-key, group))
     group, key = group[order], key[order]
     number = np.empty_like(group)
@@ -107,16 +107,15 @@ def _totals(starts, other, value, group, within):
 
 @nb.njit(cache=True, nogil=True)
 def _insert(starts, other, majority, members, begin, first_group):
-    """Each group moves up past those it beats. Scores are the numbers of entries below."""
+    """Each group moves up past those it beats; returns the number of entries below each entry."""
     score = np.zeros(len(members))
     group = np.zeros(len(members), dtype=np.int64)
     for g in range(len(begin) - 1):
         for m in range(begin[g], begin[g + 1]):
             group[members[m]] = g
     line = np.zeros(len(begin), dtype=np.int64)
-    against = np.zeros(
-        len(begin), dtype=np.int64
-    )  # contests won less lost by the group to be inserted, against each other one
+    # Contests won less lost by the group that is inserted, against each other group.
+    against = np.zeros(len(begin), dtype=np.int64)
     for task in range(len(first_group) - 1):
         first, end = first_group[task], first_group[task + 1]
         for g in range(first, end):
@@ -137,7 +136,7 @@ def _insert(starts, other, majority, members, begin, first_group):
 
 @nb.njit(cache=True, nogil=True)
 def _add(starts, other, majority, entries, group, sign, against):
-    """The contests of these entries against each group, added or taken away again."""
+    """Adds the contests of these entries against each group, or subtracts them."""
     for e in entries:
         for r in range(starts[e], starts[e + 1]):
             against[group[other[r]]] += sign * majority[r]

@@ -1,31 +1,31 @@
-"""Crowd-BT: Bradley-Terry with a quality for every annotator, the chance that they report what they see.
+"""Crowd-BT: Bradley-Terry with a quality for every annotator, the probability that they report the true preference.
 
     P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i)
 
-η near 1 is a good annotator, ½ a spammer whose votes then count nothing, near 0 a malicious one whose votes are turned
-around. Scores and qualities of all tasks are found together, by Newton's method on (s, logit η); the paper's
+η close to 1 is a good annotator, ½ a spammer, whose votes then count nothing, close to 0 a malicious one, whose votes
+are reversed. Scores and qualities of all tasks are estimated together, by Newton's method on (s, logit η); the paper's
 alternation reaches the same optimum many passes later. The likelihood has local optima and a mirror image (all scores
-and all qualities turned around), so the start decides: everybody is taken to be good, as in the paper, or as good as
-their answers on gold pairs; scores are fitted to that first.
+and all qualities reversed), so the start decides: all annotators start as good, as in the paper, or as good as their
+answers on gold pairs; scores are fitted to that first.
 
-Ties, where there are any, follow Davidson's model with a readiness to tie τ_k for each annotator, shrunk to the
-crowd's:
+Ties, where there are any, follow Davidson's model with a tie threshold τ_k for each annotator, shrunk to that of the
+crowd:
 
-    P(k calls a tie) = τ_k / (τ_k + 2 cosh((2 η_k − 1) (s_i − s_j) / 2))
+    P(k ties) = τ_k / (τ_k + 2 cosh((2 η_k − 1) (s_i − s_j) / 2))
 
-The worse the annotator, the less their ties tell: a spammer's come whatever the gap. The votes that are no ties follow
-the model above. With `order_bias`, each annotator also has a preference b_k for the left item whatever it is (in
-log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
+The lower the quality, the less ties depend on the gap; those of a spammer do not depend on it at all. Votes that are
+not ties follow the model above. With `order_bias`, each annotator also has a preference b_k for the left item whatever
+it is (in log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
 
-Scores and qualities are the most likely ones; intervals (of scores relative to the mean of the task, of ranks,
-qualities and biases) are the middle 95 % of what the votes leave possible. In a weak crowd that lies further out:
+Scores and qualities are the most likely ones (the posterior mode). Intervals (of scores relative to the mean of the
+task, of ranks, qualities and biases) are the middle 95 % of the posterior. In a weak crowd its mean is not the mode:
 scores a little closer together and annotators a little better explain the same votes nearly as well
-(`methods/pairs/votes/posterior.py`). Simulated, they hold 93 to 97 % of the truth; but in a crowd that is wrong a third
-of the time or more, those of scores hold 89 to 94 % (`docs/coverage.md`).
+(`methods/pairs/votes/posterior.py`). In simulations they contain 93 to 97 % of the true values; in a crowd that is
+wrong a third of the time or more, those of scores contain 89 to 94 % (`docs/coverage.md`).
 
-The Beta prior on quality is (2, 2) by default, which is flat where the fit takes place, on the logit scale. With a
-fixed `prior` the model is the paper's, which has none: there it is (1.05, 1.05), just enough to keep the quality of
-annotators with few votes off 0 and 1.
+The Beta prior on quality is (2, 2) by default, which is flat on the logit scale, where the fit takes place. With a
+fixed `prior` the model is the paper's, which has no prior on quality: then it is (1.05, 1.05), just enough to keep the
+quality of annotators with few votes away from 0 and 1.
 
 Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013.
 
@@ -46,7 +46,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.settings import check_beta, check_fit, choice
+from crowdrank.settings import check_beta, check_choice, check_fit
 from crowdrank.study import KINDS, Gold, Judgments
 
 
@@ -67,24 +67,24 @@ class CrowdBT:
     )
 
     prior: float | None = (
-        None  # virtual wins and losses of every item (λ of the paper); by default what the votes call for
+        None  # virtual wins and losses of every item (λ of the paper); by default chosen by prediction
     )
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     order_bias: bool = False  # estimate each annotator's preference for the left item
-    intervals: bool = True  # say how sure; costs more than the fit itself on large studies
+    intervals: bool = True  # of scores, ranks and quality; on large studies they take longer than the fit itself
     max_iter: int = 200
-    tol: float = 1e-8  # a step that moves no score further than this ends the fit
+    tol: float = 1e-8  # the fit ends when a step changes no score by more than this
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
         check_beta("quality_prior", self.quality_prior)
-        choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
         free_parameters = ("quality", "bias") if self.order_bias else ("quality",)
-        shape = ModelVariant(
+        variant = ModelVariant(
             free_parameters=free_parameters, quality_prior=self.quality_prior, quality_per=self.quality_per
         )
-        return fit_pairs(self, judgments, shape, gold=gold)
+        return fit_pairs(self, judgments, variant, gold=gold)

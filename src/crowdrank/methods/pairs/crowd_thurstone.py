@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.settings import check_beta, check_fit, choice
+from crowdrank.settings import check_beta, check_choice, check_fit
 from crowdrank.study import KINDS, Gold, Judgments
 
 
@@ -41,7 +41,7 @@ class CrowdThurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     intervals: bool = True
@@ -51,9 +51,9 @@ class CrowdThurstone:
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
         check_beta("quality_prior", self.quality_prior)
-        choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
-        shape = ModelVariant("normal", ("quality",), self.quality_prior, self.quality_per)
-        return fit_pairs(self, judgments, shape, gold=gold)
+        variant = ModelVariant("normal", ("quality",), self.quality_prior, self.quality_per)
+        return fit_pairs(self, judgments, variant, gold=gold)

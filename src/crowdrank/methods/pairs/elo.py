@@ -1,12 +1,12 @@
-"""Elo: ratings that move after every vote, by how much the vote surprised.
+"""Elo: ratings that change after every vote, the more the less likely the vote was.
 
     expected = 1 / (1 + base ^ ((rating_right − rating_left) / scale)),    rating_left += k (points − expected)
 
-and the right item moves the other way; points are 1 for a win, ½ for a tie and 0 for a loss. The votes are taken one
-after the other, in the order in which they are given, so another order gives (slightly) other ratings: recent votes
-count most. Where the order means nothing, `bradley-terry` uses the same model and finds the ratings that all votes
-agree on. Grades and rankings follow the pairs as the pairs between their items, in a fixed order. All annotators count
-the same; their quality is how often they agree with the ranking found. Items nobody compared keep the initial rating.
+and the rating of the right item changes by the opposite; points are 1 for a win, ½ for a tie and 0 for a loss. Votes
+are processed one after the other, in the given order, so another order gives (slightly) other ratings: recent votes
+count most. Where the order means nothing, use `bradley-terry`: it fits the same model to all votes at once. Grades and
+rankings are used after the pairs, as the pairs between their items, in a fixed order. All annotators count the same;
+their quality is how often they agree with the ranking found. Items that nobody compared keep the initial rating.
 
 Elo: The rating of chessplayers, past and present, 1978.
 
@@ -39,16 +39,16 @@ class Elo:
     description: ClassVar[Description] = Description(
         name="elo",
         family="pairs",
-        summary="Ratings that move after every vote.",
+        summary="Ratings that change after every vote.",
         takes=KINDS,
         depends_on_order=True,
         expands_to_pairs=True,
     )
 
-    initial: float = 1000.0  # the rating everybody starts from
-    k: float = 4.0  # the most a rating moves by one vote
-    base: float = 10.0  # the odds of winning are `base` to one ...
-    scale: float = 400.0  # ... at a lead of this many points
+    initial: float = 1000.0  # the initial rating of every item
+    k: float = 4.0  # the largest change of a rating by one vote
+    base: float = 10.0  # the odds of winning at a lead of `scale` points
+    scale: float = 400.0  # the lead, in points, at which the odds of winning are `base` to one
 
     def __post_init__(self) -> None:
         check(0 <= self.initial < np.inf, "initial", self.initial, "a number of at least 0")
@@ -69,7 +69,7 @@ class Elo:
 def _play(left, right, outcome, rating, k, slope):
     for r in range(len(left)):
         lead = rating[left[r]] - rating[right[r]]
-        # An overflow of exp is the infinity that makes the chance 0, as it should be.
+        # If exp overflows to infinity, the chance is 0, as it should be.
         move = k * (0.5 + 0.5 * outcome[r] - 1.0 / (1.0 + np.exp(-slope * lead)))
         rating[left[r]] += move
         rating[right[r]] -= move

@@ -1,11 +1,11 @@
-"""Greedy order: take the item that is preferred most to those still left, then the next, and so on.
+"""Greedy order: repeatedly place the item that is preferred most to those not placed yet.
 
 The preference of i over j is the share of its wins less the share of its losses among the comparisons of the two, 0
 where there are none (a tie is half a win for each side). The potential of an item is the sum of its preferences over
-the items still left; the item with the greatest potential goes next, and leaves. The order found agrees with at least
-half of what the best order agrees with. Items of equal potential are told apart by their preferences among themselves,
-then by their potential when nothing had been taken; those equal even then are tied. The score is the number of items
-placed below. All annotators count the same; their quality is how often they agree with the ranking found.
+the items not placed yet; the item with the greatest potential is placed next. The order found agrees with at least half
+of the preferences that the best order agrees with. Among items of equal potential, their preferences among themselves
+decide, then their potential at the start; those that are still equal are tied. The score is the number of items placed
+below. All annotators count the same; their quality is how often they agree with the ranking found.
 
 Cohen, Schapire, Singer: Learning to order things, JAIR 1999 (Greedy-Order).
 
@@ -30,7 +30,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.study import KINDS, Judgments
 
-EQUAL = 1e-9  # potentials no further apart are equal: what is left is rounding
+EQUAL = 1e-9  # smaller differences of potentials are rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class GreedyOrder:
         """Rank the items of each task, one after the other."""
         check_kinds(self.description, judgments)
         counted = contests(judgments)
-        score = _take(judgments.vocabulary.task_starts, counted.starts, counted.other, counted.preference)
+        score = _place_all(judgments.vocabulary.task_starts, counted.starts, counted.other, counted.preference)
         return make_consensus(self.description, judgments, score, compared=links(judgments))
 
 
 @nb.njit(cache=True, nogil=True)
-def _take(task_starts, starts, other, preference):
+def _place_all(task_starts, starts, other, preference):
     n = len(starts) - 1
     score, potential, among = np.zeros(n), np.zeros(n), np.zeros(n)
-    taken, marked = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    placed, marked = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     left, best = np.arange(n), np.arange(n)
     for e in range(n):
         for r in range(starts[e], starts[e + 1]):
@@ -69,23 +69,25 @@ def _take(task_starts, starts, other, preference):
             left[at] = task_starts[task] + at
         while count:
             number, before = _greatest(left, count, potential, best), n + 1
-            while 1 < number < before:  # equal so far: what do they say among themselves, and what was said of all?
+            while (
+                1 < number < before
+            ):  # equal so far: compare them among themselves, then by the potential at the start
                 before = number
                 _among(starts, other, preference, best[:number], marked, among)
                 number = _greatest(best, number, among, best)
                 number = _greatest(best, number, overall, best)
             for e in best[:number]:
-                taken[e] = True
+                placed[e] = True
                 score[e] = count - number
                 for r in range(starts[e], starts[e + 1]):
-                    potential[other[r]] += preference[r]  # what the other had of `e`, with the sign turned
-            count = _keep(left, count, taken)
+                    potential[other[r]] += preference[r]  # minus the preference of the other over `e`
+            count = _keep(left, count, placed)
     return score
 
 
 @nb.njit(cache=True, nogil=True)
 def _greatest(entries, count, value, into):
-    """Write those of the first `count` entries that have the greatest value to `into`; how many they are."""
+    """Writes those of the first `count` entries that have the greatest value to `into`; returns their number."""
     most = -np.inf
     for at in range(count):
         most = max(most, value[entries[at]])
@@ -112,11 +114,11 @@ def _among(starts, other, preference, entries, marked, total):
 
 
 @nb.njit(cache=True, nogil=True)
-def _keep(entries, count, taken):
-    """Move those not taken to the front; how many they are."""
+def _keep(entries, count, placed):
+    """Moves the entries that are not placed yet to the front; returns their number."""
     kept = 0
     for at in range(count):
-        if not taken[entries[at]]:
+        if not placed[entries[at]]:
             entries[kept] = entries[at]
             kept += 1
     return kept

@@ -1,8 +1,7 @@
 """Majority vote, then Bradley-Terry: each pair of items counts once, for the side that most of its votes chose.
 
-The first idea for noisy votes, and a worse one than it looks: how clear a majority was is thrown away. A pair whose
-votes are split evenly (a tie is half a vote for each side) is a tie. The rest is as in Bradley-Terry, on the
-majorities.
+A simple idea for noisy votes, but it loses information: it ignores how clear a majority was. A pair whose votes are
+split evenly (a tie is half a vote for each side) is a tie. The rest is as in Bradley-Terry, on the majorities.
 
 A baseline of Chen et al., WSDM 2013.
 
@@ -20,7 +19,6 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_pairs
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.sums import sum_by
@@ -42,7 +40,7 @@ class MajorityBradleyTerry:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the majorities call for
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8
@@ -53,16 +51,19 @@ class MajorityBradleyTerry:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their strength in majority contests."""
         return fit_pairs(
-            self, judgments, ModelVariant(), pairs=_majorities(as_pairs(judgments), judgments.vocabulary.n_entries)
+            self,
+            judgments,
+            ModelVariant(),
+            transform=lambda pairs: _majorities(pairs, judgments.vocabulary.n_entries),
         )
 
 
 def _majorities(pairs: Pairs, n_entries: int) -> Pairs:
     """One pair for every two items that were compared, with the outcome most votes gave it."""
-    turned = pairs.left > pairs.right
-    first, second = np.where(turned, pairs.right, pairs.left), np.where(turned, pairs.left, pairs.right)
+    reversed_ = pairs.left > pairs.right
+    first, second = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
     keys, contest = np.unique(first.astype(np.int64) * n_entries + second, return_inverse=True)
-    lead = np.where(turned, -pairs.outcome, pairs.outcome) * (1.0 if pairs.weight is None else pairs.weight)
+    lead = np.where(reversed_, -pairs.outcome, pairs.outcome) * (1.0 if pairs.weight is None else pairs.weight)
     outcome = np.sign(sum_by(contest.astype(np.int32), lead, len(keys))).astype(np.int8)
     first, second = (half.astype(np.int32) for half in np.divmod(keys, max(n_entries, 1)))
     return Pairs(np.zeros(len(keys), np.int32), first, second, outcome)

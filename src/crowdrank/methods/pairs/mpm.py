@@ -3,8 +3,8 @@
     log-likelihood = Σ strength · log σ(a_k (s_i − s_j))
 
 The strength of a preference is the column `strength` of pairs, the difference of the grades, or the distance of the
-ranks in a list, divided by its mean over the study so that votes keep the weight of votes; where nothing is said it is
-1, and this is Variance-BT.
+ranks in a list. It is divided by its mean over the study, so that the mean weight of a vote is 1. Without strengths all
+are 1, and this is Variance-BT.
 
 Volkovs and Zemel: A flexible generative model for preference aggregation, WWW 2012.
 
@@ -22,7 +22,6 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import as_pairs
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check, check_fit
@@ -43,8 +42,8 @@ class MPM:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
-    slope_spread: float = 1.0  # standard deviation of the logarithm of the slopes before any vote
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    slope_spread: float = 1.0  # prior standard deviation of the logarithm of the slopes
     intervals: bool = True
     max_iter: int = 60
     tol: float = 1e-8
@@ -55,8 +54,8 @@ class MPM:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""
-        shape = ModelVariant(free_parameters=("slope",), slope_spread=self.slope_spread)
-        return fit_pairs(self, judgments, shape, pairs=_by_strength(as_pairs(judgments)))
+        variant = ModelVariant(free_parameters=("slope",), slope_spread=self.slope_spread)
+        return fit_pairs(self, judgments, variant, transform=_by_strength)
 
 
 def _by_strength(pairs: Pairs) -> Pairs:

@@ -1,25 +1,25 @@
-"""Online Crowd-BT: beliefs about scores and annotators that every judgment updates in closed form.
+"""Online Crowd-BT: distributions of scores and qualities that every judgment updates in closed form.
 
-Crowd-BT's model, P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i), read one judgment at a time: each
-score is believed to be normal, each quality η_k to be Beta, and after every judgment both are replaced by the nearest
-such beliefs (moment matching). A vote of an annotator who is probably good moves scores far, one of a spammer not at
-all, one of a malicious annotator the other way; and votes on items whose order is known tell how good the annotator is.
-Ties are Davidson's, their readiness that of all votes so far (`methods/pairs/votes/online_kernels.py` has the
-formulas).
+Crowd-BT's model, P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i), one judgment at a time: each score
+has a normal distribution, each quality η_k a Beta distribution. After every judgment both are replaced by the ones with
+the mean and variance of the posterior (moment matching). A vote of an annotator who is probably good changes scores a
+lot, one of a spammer not at all, one of a malicious annotator in the other direction; and votes on items whose order is
+known show how good the annotator is. Ties follow Davidson's model, with one tie threshold from all votes so far
+(`methods/pairs/votes/online_kernels.py` has the formulas).
 
-This costs a fraction of a microsecond per judgment, needs no other judgments at hand, and is what `crowdrank next`
-chooses questions by. The judgments are taken in the order in which they are given, so another order gives slightly
-other scores; where all of them are at hand, `crowd-bt` finds what they agree on. Grades and rankings follow the pairs
-as the pairs between their items, in a fixed order.
+This costs a fraction of a microsecond per judgment and needs no other judgments; `crowdrank next` chooses questions by
+it. Judgments are processed in the given order, so another order gives slightly other scores; where all judgments are
+available, `crowd-bt` fits them at once. Grades and rankings are used after the pairs, as the pairs between their items,
+in a fixed order.
 
-The score is the mean of the belief, `low` and `high` hold 95 % of it. `prior` is as strong as so many virtual wins and
-losses of every item, a normal belief of variance 2 / prior. The paper's priors are prior=2 and quality_prior=(10, 1);
-on its data a crowd less trusted at first ranks better over random orders (ACC .687 against .682).
+The score is the mean of its distribution, `low` and `high` contain 95 % of it. `prior` is as strong as so many virtual
+wins and losses of every item: a normal distribution of variance 2 / prior. The paper's priors are prior=2 and
+quality_prior=(10, 1); on its data a lower initial quality ranks better over random orders (ACC .687 against .682).
 
 Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013, §4.1.
 
 >>> import crowdrank as cr
->>> votes = {"annotator": ["ann", "ann", "bob"], "left": ["a", "b", "a"], "right": ["b", "c", "c"], "winner": ["a", "b", "a"]}
+>>> votes = {"annotator": ["ann", "ann", "bob"], "left": list("aba"), "right": list("bcc"), "winner": list("aba")}
 >>> cr.OnlineCrowdBT().fit(cr.judgments(votes)).ranking["item"].to_list()
 ['a', 'b', 'c']
 """
@@ -27,7 +27,6 @@ Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crow
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -40,13 +39,12 @@ from crowdrank.methods.result import (
     annotator_columns,
     check_kinds,
     dependent_pairs_note,
+    evidence_per_preference,
     make_consensus,
-    worth_of_preferences,
 )
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_beta, is_number
 from crowdrank.study import KINDS, Judgments
-
-NORMAL_95 = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +79,8 @@ class OnlineCrowdBT:
         alpha, beta = (np.full(len(vocabulary.annotators), float(start)) for start in self.quality_prior)
         play(pairs.annotator, pairs.left, pairs.right, pairs.outcome, mean, variance, alpha, beta, np.zeros(2))
         reach = NORMAL_95 * np.sqrt(variance)
-        # A Beta is worth as many certain answers as its parameters have grown by.
-        evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0) * worth_of_preferences(judgments)
+        # A Beta distribution holds as many certain answers as its parameters have grown by.
+        evidence = np.maximum(alpha + beta - sum(self.quality_prior), 0.0) * evidence_per_preference(judgments)
         columns = annotator_columns(judgments, alpha / (alpha + beta), evidence)
         notes, ends = dependent_pairs_note(judgments), {"low": mean - reach, "high": mean + reach}
         return make_consensus(

@@ -1,17 +1,17 @@
-"""SVP: singular value projection, which fills in the preferences that nobody gave.
+"""SVP: singular value projection, which completes the matrix of preferences.
 
-If items had scores and annotators told their differences, the matrix of preferences would be Y = s eᵀ − e sᵀ (e all
-ones): skew- symmetric, of rank two, and its row means would be the scores, up to a shift. Y holds the mean preference
-of each two items that were compared (1 if i always won, −1 if always j; a tie is half a win for each side), and has
-gaps. The start is X⁰, the differences of the scores that fit Y best (least squares). Then gradient steps on
+If items had scores and annotators reported their differences, the matrix of preferences would be Y = s eᵀ − e sᵀ (e all
+ones): skew-symmetric, of rank two, and its row means would be the scores, up to a shift. Y has the mean preference of
+each two items that were compared (1 if i always won, −1 if always j; a tie is half a win for each side); the others are
+missing. The start is X⁰, the differences of the scores that fit Y best (least squares). Then gradient steps on
 
-    ½ Σ_known (Y − X)² + ½ (prior / n) Σ_all (X − X⁰)²
+    ½ Σ_known (Y − X)² + ½ (penalty / n) Σ_all (X − X⁰)²
 
-each followed by the projection of X to its rank-two part, are repeated until they settle. The pull to X⁰ is not the
-paper's: of the many ways to fill in a few contests it prefers those that scores can explain; without it, a chain of
-items comes out in disorder. The score of an item is its row mean of X: how far it is preferred to all others, the
-unseen contests filled in. Parts of a task that were never compared are completed on their own. All annotators count the
-same; their quality is how often they agree with it.
+each followed by the projection of X to its rank-two part, are repeated until they converge. The penalty is not in the
+paper: of the many ways to complete a few contests it prefers those that scores can explain; without it, a chain of
+items comes out in the wrong order. The score of an item is its row mean of X: its mean preference over all others,
+including the completed ones. Parts of a task that were never compared are completed separately. All annotators count
+the same; their quality is how often they agree with the ranking found.
 
 Gleich and Lim: Rank aggregation via nuclear norm minimization, KDD 2011.
 
@@ -37,11 +37,11 @@ from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_fit
+from crowdrank.settings import check, check_fit, is_number
 from crowdrank.study import KINDS, Floats, Judgments
 
 SHIFT = 1e-9  # weight of the squares of the scores: makes their shift unique
-NOTHING = 1e-10  # a vector shorter than this, against the length of Y, is rounding
+ROUNDING = 1e-10  # a vector shorter than this share of the length of Y is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,13 @@ class SVP:
         expands_to_pairs=True,
     )
 
-    prior: float = 2.0  # contests per item that say what least squares say
+    penalty: float = 2.0  # weight of the distance from the least-squares solution, in contests per item
     max_iter: int = 2000
-    tol: float = 1e-6  # a step that moves no score further than this ends the fit
+    tol: float = 1e-6  # the fit ends when a step changes no score by more than this
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_fit(None, self.max_iter, self.tol)
+        check(is_number(self.penalty) and 0 <= self.penalty < np.inf, "penalty", self.penalty, "a number of at least 0")
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the row means of the completed preferences."""
@@ -78,7 +79,7 @@ class SVP:
             counted.starts,
             counted.other,
             counted.preference,
-            float(self.prior),
+            float(self.penalty),
             self.max_iter,
             self.tol,
             score,
@@ -112,69 +113,67 @@ class Differences:
 
 
 @nb.njit(cache=True, nogil=True)
-def _complete(part_starts, members, starts, other, preference, prior, max_iter, tol, score):
-    """Write the scores, part by part; the most steps any took, whether all settled, and the sum of the objectives."""
+def _complete(part_starts, members, starts, other, preference, penalty, max_iter, tol, score):
+    """Writes the scores, part by part; returns the most steps of any part, whether all converged, and the objective."""
     place = np.empty(len(members), dtype=np.int64)
-    most_steps, all_settled, objective = 0, True, 0.0
+    most_steps, all_converged, objective = 0, True, 0.0
     for part in range(len(part_starts) - 1):
         own = members[part_starts[part] : part_starts[part + 1]]
         for at in range(len(own)):
             place[own[at]] = at
-        step, settled, value = _complete_part(
-            own, place, starts, other, preference, prior / len(own), max_iter, tol, score
+        step, converged, value = _complete_part(
+            own, place, starts, other, preference, penalty / len(own), max_iter, tol, score
         )
-        most_steps, all_settled, objective = max(most_steps, step), all_settled and settled, objective + value
-    return most_steps, all_settled, objective
+        most_steps, all_converged, objective = max(most_steps, step), all_converged and converged, objective + value
+    return most_steps, all_converged, objective
 
 
 @nb.njit(cache=True, nogil=True)
-def _complete_part(own, place, starts, other, preference, ridge, max_iter, tol, score):
-    """The same of one part. X = x (known₁ known₂ᵀ − known₂ known₁ᵀ) with orthonormal `known`."""
+def _complete_part(own, place, starts, other, preference, weight, max_iter, tol, score):
+    """The same for one part. X = x (basis₁ basis₂ᵀ − basis₂ basis₁ᵀ) with an orthonormal `basis`."""
     n = len(own)
-    s, ones, known, gradient = np.empty(n), np.ones(n), np.ones((2, n)), np.zeros((2, n))
-    size = _known_part(own, place, starts, other, preference, known, 0.0, known, gradient)
-    nothing = NOTHING * np.sqrt(size)
+    s, ones, basis, gradient = np.empty(n), np.ones(n), np.ones((2, n)), np.zeros((2, n))
+    size = _known_part(own, place, starts, other, preference, basis, 0.0, basis, gradient)
+    least = ROUNDING * np.sqrt(size)
     for i in range(n):
-        s[i] = known[1, i] = score[own[i]]
+        s[i] = basis[1, i] = score[own[i]]
         score[own[i]] = 0.0
-    if not _orthonormal(known, nothing):
+    if not _orthonormal(basis, least):
         return 0, True, 0.5 * size  # every item won as much as it lost: all are equal
-    x = -np.sqrt(n) * _dot(known[1], s)  # X = s eᵀ − e sᵀ
-    first, first_x, best, best_x, value, length = known, x, known, x, np.inf, 1.0
+    x = -np.sqrt(n) * _dot(basis[1], s)  # X = s eᵀ − e sᵀ
+    first, first_x, best, best_x, value, length = basis, x, basis, x, np.inf, 1.0
     for step in range(max_iter):
-        misfit = _known_part(own, place, starts, other, preference, known, x, known, gradient)
-        new_value = 0.5 * misfit + ridge * (x * x + first_x * first_x - 2 * x * first_x * _overlap(known, first))
-        if (
-            new_value > value and length > 1.0
-        ):  # too long a step: take it back; of length 1 it leads down up to rounding
-            known, x, length = best, best_x, length / 3
+        misfit = _known_part(own, place, starts, other, preference, basis, x, basis, gradient)
+        new_value = 0.5 * misfit + weight * (x * x + first_x * first_x - 2 * x * first_x * _overlap(basis, first))
+        if new_value > value and length > 1.0:  # too long: take it back; a step of length 1 always decreases the value
+            basis, x, length = best, best_x, length / 3
             continue
-        gained, best, best_x, value = value - new_value, known, x, new_value
-        length *= 1.2  # where few contests are known, steps much longer than 1 lead down
-        turned = _step(known, x, first, first_x, known, gradient, ridge, length)
-        turned = turned if _orthonormal(turned, nothing) else known
-        _known_part(own, place, starts, other, preference, known, x, turned, gradient)
-        x = _dot(turned[0], _step(known, x, first, first_x, turned, gradient, ridge, length)[1])
-        known = turned
-        sums, moved = (_dot(known[0], ones), _dot(known[1], ones)), 0.0
+        decrease, best, best_x, value = value - new_value, basis, x, new_value
+        length *= 1.2  # where few contests are known, much longer steps decrease the value faster
+        new_basis = _step(basis, x, first, first_x, basis, gradient, weight, length)
+        new_basis = new_basis if _orthonormal(new_basis, least) else basis
+        _known_part(own, place, starts, other, preference, basis, x, new_basis, gradient)
+        x = _dot(new_basis[0], _step(basis, x, first, first_x, new_basis, gradient, weight, length)[1])
+        basis = new_basis
+        sums, change = (_dot(basis[0], ones), _dot(basis[1], ones)), 0.0
         for i in range(n):
-            now = x / n * (known[0, i] * sums[1] - known[1, i] * sums[0])
-            moved = max(moved, abs(now - score[own[i]]))
+            now = x / n * (basis[0, i] * sums[1] - basis[1, i] * sums[0])
+            change = max(change, abs(now - score[own[i]]))
             score[own[i]] = now
-        if moved <= tol and gained <= tol * value:  # the scores alone may stand still for a step
+        if change <= tol and decrease <= tol * value:  # the scores alone may stay the same for a step
             return step + 1, True, value
     return max_iter, False, value
 
 
 @nb.njit(cache=True, nogil=True)
-def _known_part(own, place, starts, other, preference, known, x, q, result):
-    """Y − X, where Y is known, times the two rows of q; and the sum of its squares."""
+def _known_part(own, place, starts, other, preference, basis, x, q, result):
+    """Y − X, where Y is known, times the two rows of q; returns the sum of its squares."""
     misfit = 0.0
     for i in range(len(own)):
         result[0, i] = result[1, i] = 0.0
         for r in range(starts[own[i]], starts[own[i] + 1]):
             j = place[other[r]]
-            gap = preference[r] - x * (known[0, i] * known[1, j] - known[1, i] * known[0, j])
+            gap = preference[r] - x * (basis[0, i] * basis[1, j] - basis[1, i] * basis[0, j])
             result[0, i] += gap * q[0, j]
             result[1, i] += gap * q[1, j]
             misfit += gap * gap
@@ -182,15 +181,15 @@ def _known_part(own, place, starts, other, preference, known, x, q, result):
 
 
 @nb.njit(cache=True, nogil=True)
-def _step(known, x, first, first_x, q, gradient, ridge, length):
+def _step(basis, x, first, first_x, q, gradient, weight, length):
     """X after a step of this length, before its projection, times the two rows of q."""
     result = np.empty_like(q)
-    keep, back = x * (1.0 - length * ridge), first_x * length * ridge
+    keep, back = x * (1.0 - length * weight), first_x * length * weight
     for a in range(2):
-        one, two = keep * _dot(known[1], q[a]), keep * _dot(known[0], q[a])
+        one, two = keep * _dot(basis[1], q[a]), keep * _dot(basis[0], q[a])
         three, four = back * _dot(first[1], q[a]), back * _dot(first[0], q[a])
         for i in range(q.shape[1]):
-            low_rank = known[0, i] * one - known[1, i] * two + first[0, i] * three - first[1, i] * four
+            low_rank = basis[0, i] * one - basis[1, i] * two + first[0, i] * three - first[1, i] * four
             result[a, i] = low_rank + length * gradient[a, i]
     return result
 
@@ -203,7 +202,7 @@ def _overlap(one, two):
 
 @nb.njit(cache=True, nogil=True)
 def _orthonormal(q, least):
-    """Make the two rows orthonormal; false if they are (nearly) parallel or nothing."""
+    """Makes the two rows orthonormal; false if they are (nearly) parallel or zero."""
     for a in range(2):
         for _ in range(2 * a):  # twice is enough to be orthogonal to the last digit
             along = _dot(q[0], q[1])

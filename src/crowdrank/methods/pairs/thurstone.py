@@ -1,8 +1,8 @@
-"""Thurstone's case V: each item's score has normal noise, the same for all; the one that comes out higher wins.
+"""Thurstone's case V: annotators perceive each item's score with normal noise; the one that appears higher wins.
 
     P(i beats j) = Φ((s_i − s_j − τ) / √2)    P(j beats i) = Φ((s_j − s_i − τ) / √2)    the rest is a tie
 
-Bradley-Terry with normal in place of logistic noise; the rankings hardly differ. Ties, the prior, intervals and the
+Bradley-Terry with normal instead of logistic noise; the rankings hardly differ. Ties, the prior, intervals and the
 annotators' quality are as there.
 
 Thurstone: A law of comparative judgment, Psychological Review 1927. Glenn and David: Ties in paired-comparison
@@ -41,7 +41,7 @@ class Thurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8

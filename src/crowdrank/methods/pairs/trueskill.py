@@ -1,17 +1,18 @@
-"""TrueSkill: each item's strength is a normal belief, updated vote by vote; what is surprising or unsure moves most.
+"""TrueSkill: each item has a normal distribution of its strength, updated vote by vote.
 
-Shown two items, an annotator sees their strengths, each with a normal error of spread `beta`, and calls it a tie when
-they differ by less than the margin that gives two equal items the chance `draw_probability` of a tie. After each vote
-the two beliefs are replaced by the normals nearest to the posterior (moment matching), in closed form:
+Shown two items, an annotator perceives their strengths, each with a normal error of standard deviation `beta`, and
+answers with a tie if they differ by less than a margin, at which two equal items tie with probability
+`draw_probability`. After each vote the two distributions are replaced by the normal ones with the mean and variance of
+the posterior (moment matching), in closed form:
 
     c² = 2 β² + σ_w² + σ_l²,    μ_w += σ_w² / c · v,    σ_w² −= (σ_w² / c)² · w
 
-where v and w are the mean and the loss of variance of a normal cut off at the margin (for a tie, at both). Before each
-vote σ² grows by `tau`², which keeps beliefs from freezing.
+where v and w are the mean and the decrease in variance of a normal distribution truncated at the margin (for a tie, at
+both margins). Before each vote σ² grows by `tau`², so that it does not go to 0.
 
-The score is μ; `low` and `high` are μ ∓ 1.96 σ. The votes are taken one after the other, in the order in which they are
-given, so another order gives slightly other scores. Grades and rankings follow the pairs as the pairs between their
-items, in a fixed order. All annotators count the same; their quality is how often they agree with the ranking found.
+The score is μ; `low` and `high` are μ ∓ 1.96 σ. Votes are processed one after the other, in the given order, so another
+order gives slightly other scores. Grades and rankings are used after the pairs, as the pairs between their items, in a
+fixed order. All annotators count the same; their quality is how often they agree with the ranking found.
 
 Herbrich, Minka, Graepel: TrueSkill: a Bayesian skill rating system, NIPS 2006.
 
@@ -35,12 +36,12 @@ from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check
 from crowdrank.study import KINDS, Judgments
 
-NORMAL_95 = 1.959963984540054
-TAIL = 5.0  # from here on a continued fraction is exact where quotients of tiny probabilities lose their digits
-THIN = 1e-7  # a margin below this (in units of c) is none: a tie says that the two are equal
+TAIL = 5.0  # beyond it a continued fraction is exact, where quotients of tiny probabilities lose digits
+THIN = 1e-7  # a margin below this (in units of c) is treated as 0: a tie means that the two are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class TrueSkill:
     description: ClassVar[Description] = Description(
         name="trueskill",
         family="pairs",
-        summary="A normal belief about every item, updated vote by vote.",
+        summary="A normal distribution for the strength of every item, updated vote by vote.",
         takes=KINDS,
         other_names=("glicko", "openskill"),
         depends_on_order=True,
@@ -58,11 +59,11 @@ class TrueSkill:
         gives_intervals=True,
     )
 
-    mu: float = 25.0  # the strength everybody starts from
-    sigma: float = 25 / 3  # and how unsure it is
-    beta: float = 25 / 6  # error of an annotator who looks at one item
-    tau: float = 25 / 300  # what is forgotten between two votes on an item
-    draw_probability: float = 0.1  # chance of a tie between equal items
+    mu: float = 25.0  # initial mean of every strength
+    sigma: float = 25 / 3  # initial standard deviation of every strength
+    beta: float = 25 / 6  # standard deviation of an annotator's error about one item
+    tau: float = 25 / 300  # standard deviation of the change of a strength before each vote
+    draw_probability: float = 0.1  # probability of a tie between equal items
 
     def __post_init__(self) -> None:
         check(0 <= self.mu < inf, "mu", self.mu, "a number of at least 0")
@@ -109,7 +110,7 @@ def _play(left, right, outcome, mean, variance, noise, drift, margin):
 
 @nb.njit(cache=True, nogil=True)
 def win_update(x):
-    """Mean and loss of variance of a standard normal below x, mirrored: v = φ(x) / Φ(x) and w = v (v + x)."""
+    """Mean (with the sign changed) and decrease in variance of a normal below x: v = φ(x) / Φ(x), w = v (v + x)."""
     if x < -TAIL:
         beyond = 1.0 / _fraction(-x, 2.0)  # v + x, without taking the difference
         return beyond - x, (beyond - x) * beyond
@@ -119,20 +120,20 @@ def win_update(x):
 
 @nb.njit(cache=True, nogil=True)
 def tie_update(lead, margin):
-    """The same for a tie: the normal is cut off at lead − margin and lead + margin; the lead is not negative."""
+    """The same for a tie: the normal is truncated at lead − margin and lead + margin; the lead is not negative."""
     if margin < THIN:
         return -lead, 1.0
-    near, far = lead - margin, lead + margin
-    fall = exp(-2.0 * lead * margin)  # φ(far) / φ(near)
-    if near > TAIL:
-        between = 1.0 / _fraction(near, 1.0) - fall / _fraction(far, 1.0)
+    start, end = lead - margin, lead + margin
+    fall = exp(-2.0 * lead * margin)  # φ(end) / φ(start)
+    if start > TAIL:
+        between = 1.0 / _fraction(start, 1.0) - fall / _fraction(end, 1.0)
     else:
-        density = exp(-0.5 * near * near) / sqrt(2 * pi)
-        if density < 1e-290:  # the margin lies so far off that nothing is cut
+        density = exp(-0.5 * start * start) / sqrt(2 * pi)
+        if density < 1e-290:  # the margin is so far away that nothing is truncated
             return 0.0, 0.0
-        between = 0.5 * (erfc(near / sqrt(2.0)) - erfc(far / sqrt(2.0))) / density
+        between = 0.5 * (erfc(start / sqrt(2.0)) - erfc(end / sqrt(2.0))) / density
     v = expm1(-2.0 * lead * margin) / between
-    return v, min(max(v * v + (far * fall - near) / between, 0.0), 1.0)
+    return v, min(max(v * v + (end * fall - start) / between, 0.0), 1.0)
 
 
 @nb.njit(cache=True, nogil=True)

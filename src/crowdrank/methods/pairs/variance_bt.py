@@ -2,10 +2,10 @@
 
     P(k puts i before j) = σ(a_k (s_i − s_j))    a_k > 0
 
-A slope near 0 is a spammer. Unlike Crowd-BT it has no way to say that somebody votes the wrong way round. log a_k has a
-normal prior around 0 and a mean of 0, which fixes the scale of the scores. Ties, the prior on scores and intervals are
-as in Bradley-Terry, with a threshold of ties for each annotator; quality is the share of an annotator's votes that the
-scores agree with.
+A slope close to 0 is a spammer. Unlike Crowd-BT, the model cannot represent annotators whose votes are reversed.
+log a_k has a normal prior around 0 and a mean of 0, which fixes the scale of the scores. Ties, the prior on scores and
+intervals are as in Bradley-Terry, with a tie threshold for each annotator; quality is the share of an annotator's votes
+that the scores agree with.
 
 Volkovs and Zemel: A flexible generative model for preference aggregation, WWW 2012; a baseline of Chen et al., WSDM
 2013.
@@ -42,8 +42,8 @@ class VarianceBT:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default what the votes call for
-    slope_spread: float = 1.0  # standard deviation of the logarithm of the slopes before any vote
+    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    slope_spread: float = 1.0  # prior standard deviation of the logarithm of the slopes
     intervals: bool = True
     max_iter: int = 60
     tol: float = 1e-8

@@ -65,11 +65,11 @@ from crowdrank.methods.rankings.lists.expected_discount import (
 )
 from crowdrank.methods.rankings.lists.rank_distribution import Table
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
-from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
+from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_beta, check_fit, choice
+from crowdrank.settings import check, check_beta, check_choice, check_fit
 from crowdrank.study import KINDS, Codes, Floats, Judgments
 
 Measure = Literal["ndcg", "rbp"] | Callable[[int], float]
@@ -103,14 +103,14 @@ class CrowdAgg:
 
     def __post_init__(self) -> None:
         if not callable(self.measure):
-            choice("measure", self.measure, ("ndcg", "rbp"))
+            check_choice("measure", self.measure, ("ndcg", "rbp"))
         check(0 < self.persistence < 1, "persistence", self.persistence, "between 0 and 1")
-        choice("contest", self.contest, ("judged", "task", "hard", "literal"))
-        choice("quality", self.quality, ("estimated", "equal"))
-        choice("quality_per", self.quality_per, ("study", "task"))
+        check_choice("contest", self.contest, ("judged", "task", "hard", "literal"))
+        check_choice("quality", self.quality, ("estimated", "equal"))
+        check_choice("quality_per", self.quality_per, ("study", "task"))
         check(self.quality_prior is not None, "quality_prior", None, "two numbers of at least 1")
         check_beta("quality_prior", self.quality_prior)
-        choice("against", self.against, ("others", "all"))
+        check_choice("against", self.against, ("others", "all"))
         check_fit(None, self.max_iter, self.tol)
 
     def fit(self, judgments: Judgments) -> Consensus:
@@ -123,7 +123,7 @@ class CrowdAgg:
         quality, fit, notes = self._alternate(crowd)
         gains = crowd.gains(quality)
         evidence = crowd.shared(
-            gains, worth_of_lists(crowd.lists.row_starts, crowd.lists.row_level.astype(np.float64))
+            gains, evidence_per_list_preference(crowd.lists.row_starts, crowd.lists.row_level.astype(np.float64))
         )[1]
         columns = annotator_columns(judgments, quality, evidence, crowd.profiles.annotator, crowd.profiles.task)
         score = crowd.score(gains)

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_lists, links, middle_places
-from crowdrank.methods.pairs.votes.intervals import with_intervals
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists import kernels
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
@@ -85,16 +84,15 @@ class PlackettLuce:
         score = (
             found.x if self.prior else found.x - _means(found.x, vocabulary)
         )  # without prior, only differences are known
-        told = np.where(model.chosen_from, score, np.nan)
-        consensus = make_consensus(
+        return make_consensus(
             self.description,
             judgments,
-            told,
+            np.where(model.chosen_from, score, np.nan),
             fit=found.fit,
             compared=links(judgments.only(*self.description.takes)),
+            spread=_spread(model, found.x) if self.intervals else None,
             notes=notes,
         )
-        return with_intervals(consensus, _spread(model, found.x)) if self.intervals else consensus
 
 
 def _start(lists: Rankings, vocabulary: Vocabulary, unlisted: NDArray[np.int64]) -> Floats:

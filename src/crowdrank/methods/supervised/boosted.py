@@ -32,8 +32,8 @@ from crowdrank.methods.supervised.cells.linear import rows_of_annotators
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod, training_set
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.numerics.threads import side_by_side
-from crowdrank.settings import SettingError, check_whole_number, choice
+from crowdrank.numerics.threads import parallel_map
+from crowdrank.settings import SettingError, check_choice, check_whole_number
 from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
 
 MOST_ANNOTATORS = 200  # with columns of their own: those met in most tasks
@@ -64,7 +64,7 @@ class Boosted:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        choice("potential", self.potential, POTENTIALS)
+        check_choice("potential", self.potential, POTENTIALS)
         for name in ("rounds", "models"):
             value = getattr(self, name)
             check_whole_number(name, value)
@@ -95,7 +95,7 @@ class Boosted:
             return lightgbm.train(settings, data, self.rounds)
 
         models = []
-        for model in side_by_side(grown, range(self.models)):
+        for model in parallel_map(grown, range(self.models)):
             models.append(model)
             report(f"learning {self.description.name}", len(models), self.models)
         return BoostedAggregator(self, vocabulary.annotators[own >= 0], tuple(models))
@@ -124,7 +124,7 @@ class BoostedAggregator(TrainedMethod):
         scores = np.full((vocabulary.n_entries, len(self.models)), np.nan)
         judged = np.unique(cells.entry)
         if len(judged):
-            predicted = side_by_side(lambda model: model.predict(features[judged], num_threads=1), self.models)
+            predicted = parallel_map(lambda model: model.predict(features[judged], num_threads=1), self.models)
             scores[judged] = np.stack(list(predicted), axis=1)
         score = standardised(scores, vocabulary).mean(axis=1)
         columns = annotator_columns(judgments, *agreement(judgments, score))

@@ -34,7 +34,7 @@ from typing import Any, ClassVar, Self
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of
 from crowdrank.methods.supervised.cells.linear import LinearAggregator, check_linear, train_linear
-from crowdrank.settings import choice
+from crowdrank.settings import check_choice
 from crowdrank.study import KINDS, Gold, Judgments
 
 
@@ -59,7 +59,7 @@ class CRF:
     def __post_init__(self) -> None:
         check_linear(self)
         if self.potential is not None:
-            choice("potential", self.potential, POTENTIALS)
+            check_choice("potential", self.potential, POTENTIALS)
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> LinearAggregator:
         """Learn from the tasks with gold; settings left open are chosen on the validation tasks, or on some held back."""

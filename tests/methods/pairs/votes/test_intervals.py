@@ -1,4 +1,4 @@
-"""Do the intervals hold what they promise? Share of the truth inside 95 % intervals, on votes simulated from the model itself."""
+"""Coverage: the share of true values inside 95 % intervals, on votes simulated from the model itself."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def inside(low, truth, high):
     return np.mean((low <= truth) & (truth <= high))
 
 
-# `docs/coverage.md` has the figures of 40 seeds. Those of eight vary by more, as the scale of all scores is one draw per seed.
+# `docs/coverage.md` has the figures of 40 seeds. Those of eight vary more: the scale of scores is one draw per seed.
 @pytest.mark.parametrize(("votes", "ties"), SIZES)
 def test_intervals_of_bradley_terry_hold(votes, ties):
     scores, ranks, _ = coverage(BradleyTerry(), quality=(1e9, 1.0), votes=votes, ties=ties)
@@ -122,5 +122,5 @@ def test_one_nobody_compared_is_the_least_sure_and_does_not_blur_the_others(buil
 def test_intervals_from_lists_come_with_a_warning(method):
     lists = {"annotator": list("aaabbb"), "item": list("xyzyxz"), "rank": [1, 2, 3] * 2}
     votes = {"annotator": ["a"], "left": ["x"], "right": ["y"], "winner": ["x"]}
-    assert any("hang together" in note for note in cr.fit(method, cr.judgments(lists)).notes)
-    assert not any("hang together" in note for note in cr.fit(method, cr.judgments(votes)).notes)
+    assert any("not independent" in note for note in cr.fit(method, cr.judgments(lists)).notes)
+    assert not any("not independent" in note for note in cr.fit(method, cr.judgments(votes)).notes)

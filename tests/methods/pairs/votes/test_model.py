@@ -15,8 +15,7 @@ LINKS = ("logistic", "normal")
 USED = [(), ("quality",), ("quality", "bias"), ("slope",)]  # by the methods; ties are added where there are any
 FREE = [*USED, *((*free, "ties") for free in USED), tuple(PARAMETERS)]
 CASES = list(product(LINKS, FREE))
-N_ENTRIES, N_RATERS = 6, 4
-HERE = np.zeros(N_ENTRIES), np.zeros(1)  # no variance, one point
+N_ENTRIES, N_PROFILES = 6, 4
 NORMAL = {"slope": (0.1, 0.8), "ties": (-0.4, 1.1), "bias": (0.2, 0.9)}
 
 
@@ -25,10 +24,10 @@ def model(link, free, rows=60, prior=0.7, seed=0):
     winner = rng.integers(N_ENTRIES, size=rows).astype(np.int32)
     loser = ((winner + rng.integers(1, N_ENTRIES, rows)) % N_ENTRIES).astype(np.int32)
     kind = rng.integers(3 if "ties" in free else 2, size=rows).astype(np.int8)
-    profile = rng.integers(N_RATERS, size=rows).astype(np.int32)
+    profile = rng.integers(N_PROFILES, size=rows).astype(np.int32)
     table = Votes(profile, winner, loser, kind, rng.choice([1.0, 2.0, 0.3], rows))
     priors = Priors(prior, (2.0, 1.5), {name: NORMAL[name] for name in free if name in NORMAL})
-    return VoteModel(table, profile, N_ENTRIES, N_RATERS, link, free, priors)
+    return VoteModel(table, profile, N_ENTRIES, N_PROFILES, link, free, priors)
 
 
 def point(objective, scale, seed=1):
@@ -49,17 +48,17 @@ def written_out(build, objective, x, link):
         "threshold": np.exp(theta.ties[k]) if "ties" in objective.free else 0.0,
         "bias": theta.bias[k] if "bias" in objective.free else 0.0,
     }
-    turned = table.kind == WON_RIGHT
-    left, right = np.where(turned, table.loser, table.winner), np.where(turned, table.winner, table.loser)
+    reversed_ = table.kind == WON_RIGHT
+    left, right = np.where(reversed_, table.loser, table.winner), np.where(reversed_, table.winner, table.loser)
     chances = build.chances(theta.score[left] - theta.score[right], link, **settings)
-    total = table.weight @ np.log(np.select([table.kind == WON_LEFT, turned], chances[:2], chances[2]))
+    total = table.weight @ np.log(np.select([table.kind == WON_LEFT, reversed_], chances[:2], chances[2]))
     total += 0.7 * sum(np.log(side).sum() for side in build.chances(theta.score, link)[:2])
     if "quality" in objective.free:
         eta = 1 / (1 + np.exp(-theta.quality))
         total += (1.0 * np.log(eta) + 0.5 * np.log(1 - eta)).sum()
     for name, (mean, spread) in objective.priors.normal.items():
         total -= (((getattr(theta, name) - mean) / spread) ** 2).sum() / 2
-    if "slope" in objective.free:  # their mean is held at 0 as firmly as all votes together would hold it
+    if "slope" in objective.free:  # keeps their mean at 0, with the weight of all votes
         total -= table.weight.sum() * objective.n_profiles * theta.slope.mean() ** 2 / 2
     return total
 
@@ -117,39 +116,35 @@ def test_nothing_is_infinite_at_the_end_of_the_world(link, free):
 
 def test_the_fast_kernel_of_scores_alone_equals_the_general_one():
     objective = model("logistic", (), rows=500)
-    table, scores = objective.votes, np.random.default_rng(2).normal(0, 3, N_ENTRIES)
-    found = []
-    for terms in ("plain", "any"):
-        sums, curvatures = np.zeros((2, N_ENTRIES)), np.zeros((500, 1))
-        if terms == "plain":
-            value = kernels.plain_terms(table.winner, table.loser, table.weight, scores, sums, curvatures)
-        else:
-            nobody = np.array([[[1.0], [0.0], [1.0], [0.0], [0.0]]])
-            everybody, none = np.zeros(500, np.int32), np.zeros(0, np.int64)
-            columns = everybody, table.winner, table.loser, table.kind, table.weight
-            value = kernels.any_terms(
-                *columns, scores, *HERE, nobody, False, none, sums, np.zeros((2, 0, 1)), curvatures
-            )
-        found.append((value, sums, curvatures))
-    for fast, general in zip(*found, strict=True):
-        np.testing.assert_allclose(fast, general, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("points", [1, 4])
-def test_the_fast_kernel_of_quality_equals_the_general_one(points):
-    objective = model("logistic", ("quality",), rows=500)
-    table, rng = objective.votes, np.random.default_rng(2)
-    scores, quality = rng.normal(0, 3, N_ENTRIES), np.array([PARAMETERS["quality"]])
-    eta = np.clip(np.array([0.99, 0.5, 0.2, 0.8]) + rng.normal(0, 0.1, (points, N_RATERS)), 0.01, 0.99)
-    profiles = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)], axis=1)
-    cloud = scores, rng.uniform(0, 1, N_ENTRIES), rng.normal(size=points), profiles
-    columns = objective.profile, table.winner, table.loser
-    fast = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
-    general = np.zeros((2, N_ENTRIES)), np.zeros((2, 1, N_RATERS)), np.zeros((500, 3))
-    value = kernels.quality_terms(*columns, table.weight, *cloud, *fast)
-    expected = kernels.any_terms(*columns, table.kind, table.weight, *cloud, False, quality, *general)
+    scores = np.random.default_rng(2).normal(0, 3, N_ENTRIES)
+    rows = objective.rows._replace(profile=np.zeros(500, np.int32))
+    no_effect = np.array([[[1.0], [0.0], [1.0], [0.0], [0.0]]])
+    points = kernels.Points(scores, np.zeros(N_ENTRIES), np.zeros(1), no_effect)
+    fast, general = derivatives(0, 1), derivatives(0, 1)
+    value = kernels.plain_terms(rows, scores, fast)
+    expected = kernels.any_terms(rows, points, False, np.zeros(0, np.int64), general)
     for one, other in zip((value, *fast), (expected, *general), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_points", [1, 4])
+def test_the_fast_kernel_of_quality_equals_the_general_one(n_points):
+    objective, rng = model("logistic", ("quality",), rows=500), np.random.default_rng(2)
+    scores, quality = rng.normal(0, 3, N_ENTRIES), np.array([PARAMETERS["quality"]])
+    eta = np.clip(np.array([0.99, 0.5, 0.2, 0.8]) + rng.normal(0, 0.1, (n_points, N_PROFILES)), 0.01, 0.99)
+    profiles = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)], axis=1)
+    points = kernels.Points(scores, rng.uniform(0, 1, N_ENTRIES), rng.normal(size=n_points), profiles)
+    fast, general = derivatives(1, N_PROFILES), derivatives(1, N_PROFILES)
+    value = kernels.quality_terms(objective.rows, points, fast)
+    expected = kernels.any_terms(objective.rows, points, False, quality, general)
+    for one, other in zip((value, *fast), (expected, *general), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def derivatives(n_free, n_profiles, rows=500):
+    """Zeros to add derivatives to."""
+    cells = (n_free + 1) * (n_free + 2) // 2
+    return kernels.Derivatives(np.zeros((2, N_ENTRIES)), np.zeros((2, n_free, n_profiles)), np.zeros((rows, cells)))
 
 
 def chance_of(kind, gap, link, x):
@@ -158,8 +153,8 @@ def chance_of(kind, gap, link, x):
     table = Votes(zero, zero, zero + 1, np.array([kind], np.int8), np.ones(1))
     gap = -gap if kind == WON_RIGHT else gap  # the winner's lead
     objective = VoteModel(table, zero, 2, 1, link, tuple(PARAMETERS), Priors(0.0, (1.0, 1.0)))
-    held = x[1] ** 2 / 2  # the one vote's hold on the mean of the slopes
-    return np.exp(held - objective.evaluate(np.r_[gap, 0.0, x])[0])
+    of_slope = x[1] ** 2 / 2  # the term that keeps the mean log slope at 0, with the weight of the one vote
+    return np.exp(of_slope - objective.evaluate(np.r_[gap, 0.0, x])[0])
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -237,7 +232,7 @@ def test_turning_everybody_and_everything_around_is_the_mirror_image(link, free)
     objective.priors = Priors(0.7, (1.3, 1.3), objective.priors.normal)
     x = point(objective, 2.0)
     mirrored = x.copy()
-    mirrored[: N_ENTRIES + N_RATERS] *= -1
+    mirrored[: N_ENTRIES + N_PROFILES] *= -1
     assert objective.evaluate(x)[0] == pytest.approx(objective.evaluate(mirrored)[0], rel=1e-12)
 
 

@@ -16,7 +16,7 @@ QUALITIES = ((10.0, 1.0), (2.0, 1.0), (1.0, 4.0), (30.0, 2.0), (3.0, 3.0))
 def paper(mean_i, mean_j, var_i, var_j, alpha, beta, better):
     """Equations 12 to 18 as they are printed, given C1, for a vote that i is better."""
     e_i, e_j, c1, c2 = math.exp(mean_i), math.exp(mean_j), better, 1 - better
-    pull = alpha * e_i / (alpha * e_i + beta * e_j) - e_i / (e_i + e_j)
+    slope = alpha * e_i / (alpha * e_i + beta * e_j) - e_i / (e_i + e_j)
     curvature = alpha * e_i * beta * e_j / (alpha * e_i + beta * e_j) ** 2 - e_i * e_j / (e_i + e_j) ** 2
     s = alpha + beta
     c = (c1 * alpha + c2 * beta) / s
@@ -24,7 +24,7 @@ def paper(mean_i, mean_j, var_i, var_j, alpha, beta, better):
     second = (c1 * (alpha + 2) * (alpha + 1) * alpha + c2 * (alpha + 1) * alpha * beta) / (c * (s + 2) * (s + 1) * s)
     new_alpha = (first - second) * first / (second - first**2)
     new_beta = (first - second) * (1 - first) / (second - first**2)
-    means = mean_i + var_i * pull, mean_j - var_j * pull
+    means = mean_i + var_i * slope, mean_j - var_j * slope
     variances = var_i * max(1 + var_i * curvature, 1e-4), var_j * max(1 + var_j * curvature, 1e-4)
     return c, means, variances, (new_alpha, new_beta)
 
@@ -33,7 +33,7 @@ def paper(mean_i, mean_j, var_i, var_j, alpha, beta, better):
 @pytest.mark.parametrize("quality", QUALITIES)
 def test_win_is_the_papers(gap, quality):
     mean, variance = np.array([0.3 + gap, 0.3]), np.array([0.9, 0.4])
-    better = float(kernels.truly(expit(gap), 1.3))
+    better = float(kernels.truly_better(expit(gap), 1.3))
     chance, means, variances, beta = paper(*mean, *variance, *quality, better)
     assert kernels.win(gap, 1.3, *quality, 0.0)[0] == pytest.approx(chance, rel=1e-12)
     a, b = np.array([quality[0]]), np.array([quality[1]])
@@ -61,10 +61,10 @@ def test_quality_has_the_moments_of_the_true_posterior(quality, better):
 @pytest.mark.parametrize("spread", [0.01, 0.5, 2.0, 10.0, 1e4])
 @pytest.mark.parametrize("gap", [*GAPS, 40.0, -800.0])
 def test_who_is_truly_better(gap, spread):
-    """C1 beside its integral: exact to first order in the variance, within .025 at the usual priors, never outside [0, 1]."""
+    """C1 equals its integral to first order in the variance, within .025 at the usual priors, and is in [0, 1]."""
     x = np.linspace(-12, 12, 20_001)
     exact = integrate.trapezoid(expit(gap + math.sqrt(spread) * x) * stats.norm.pdf(x), x)
-    found = kernels.truly(expit(gap), spread)
+    found = kernels.truly_better(expit(gap), spread)
     assert 0 <= found <= 1
     if spread <= 10:  # wider beliefs than any prior one would use only have to stay chances
         assert found == pytest.approx(exact, abs=0.025 if spread <= 2 else 0.15)
@@ -112,19 +112,19 @@ def test_pull_and_bend_are_derivatives(build, gap, quality, ties):
     outcomes = [(won, kernels.win(gap, 1.0, *quality, ties))]
     if ties:
         outcomes.append((tied, kernels.tie(gap, *quality, ties)))
-    for chance, (_, pull, curvature, *_) in outcomes:
+    for chance, (_, slope, curvature, *_) in outcomes:
 
         def rise(at, chance=chance):
             return build.slope(lambda point: np.log(chance(point[0])), np.array([at]), 1e-4)[0]
 
-        assert pull == pytest.approx(rise(gap), abs=1e-5)
+        assert slope == pytest.approx(rise(gap), abs=1e-5)
         assert curvature == pytest.approx((rise(gap + 1e-3) - rise(gap - 1e-3)) / 2e-3, abs=1e-4)
 
 
 @pytest.mark.parametrize("gap", [-1.0, 0.0, 0.7, 3.0])
 @pytest.mark.parametrize("quality", QUALITIES)
 def test_scores_have_nearly_the_moments_of_the_true_posterior(gap, quality):
-    """The approximation's own error: derivatives at the mean stand for their average, which differs by the order of σ⁴."""
+    """The error of the approximation: derivatives at the mean, not their average, which differs by order σ⁴."""
     for variance, allowed in ((0.04, 0.003), (0.25, 0.04), (1.0, 0.35)):
         x = np.linspace(-8, 8, 801) * math.sqrt(variance)
         density = stats.norm.pdf(x, scale=math.sqrt(variance))
@@ -134,8 +134,8 @@ def test_scores_have_nearly_the_moments_of_the_true_posterior(gap, quality):
         total = joint.sum()
         mean = (joint.sum(axis=1) @ x) / total
         square = (joint.sum(axis=1) @ x**2) / total
-        _, pull, curvature, *_ = kernels.win(gap, 2 * variance, *quality, 0.0)
-        assert variance * pull == pytest.approx(mean, abs=allowed * math.sqrt(variance))
+        _, slope, curvature, *_ = kernels.win(gap, 2 * variance, *quality, 0.0)
+        assert variance * slope == pytest.approx(mean, abs=allowed * math.sqrt(variance))
         assert kernels.narrowed(variance, curvature) == pytest.approx(square - mean**2, abs=allowed * variance)
 
 

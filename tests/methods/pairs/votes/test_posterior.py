@@ -64,7 +64,7 @@ def test_a_mean_over_a_cloud_is_that_of_draws_from_it(cloud, link, free):
 
 
 def test_a_beta_distribution_is_found_again_from_its_approximation():
-    """The normal distribution nearest to Beta(a, b) on the logit scale has the mean and curvature of its density averaged over it."""
+    """The normal approximation of Beta(a, b) on the logit scale: the averaged density has slope 0 at the mean."""
     a, b = 12.0, 3.0
     mean, variance = 1.4, 0.4
     for _ in range(200):
@@ -93,7 +93,7 @@ def test_scores_of_a_weak_crowd_are_no_longer_too_close():
         study = simulate.pairs(items=80, annotators=80, votes=8000, quality=(4, 2), seed=seed)
         model, truth = model_of(study), study.gold.value - study.gold.value.mean()
         mode = minimise(model, np.r_[study.gold.value, np.full(80, 1.0)], max_iter=100, tol=1e-6).x
-        means, _ = posterior_means(model, mode, None, None)
+        means = posterior_means(model, mode, None, None).x
         for found, x in ((at_mode, mode), (in_the_middle, means)):
             score = x[:80] - x[:80].mean()
             found.append(score @ truth / (score @ score))
@@ -105,7 +105,7 @@ def test_where_the_votes_tell_a_lot_the_middle_is_the_mode():
     study = simulate.pairs(items=8, annotators=5, votes=40_000, quality=(30, 10), spread=1.0, seed=2)
     model = model_of(study)
     mode = minimise(model, np.r_[study.gold.value, np.full(5, 1.0)], max_iter=100, tol=1e-8).x
-    means, _ = posterior_means(model, mode, None, None)
+    means = posterior_means(model, mode, None, None).x
     assert means == pytest.approx(mode, abs=0.5 / np.sqrt(model.diagonal().min()))
 
 
@@ -122,12 +122,24 @@ def test_votes_that_tell_too_little_are_called_so():
     """Among neighbours, each of which wins nearly half the time, close items and bad annotators look the same."""
     study = simulate.pairs(items=100, annotators=50, votes=5000, neighbours=2, spread=1.0, seed=0).judgments
     consensus = CrowdBT(prior=0.01).fit(study)
-    assert any("hardly tell" in note for note in consensus.notes)
+    assert any("hardly separate" in note for note in consensus.notes)
     assert (consensus.low < consensus.score).all()
     clear = CrowdBT().fit(simulate.pairs(items=30, annotators=20, votes=3000, seed=1).judgments)
-    assert not any("hardly tell" in note for note in clear.notes)
+    assert not any("hardly separate" in note for note in clear.notes)
 
 
 def test_logistic_is_its_own_mirror_image():
     x = np.linspace(-30, 30, 7)
     assert logistic(x) + logistic(-x) == pytest.approx(np.ones(7))
+
+
+def test_rounds_that_do_not_settle_are_reported(monkeypatch):
+    """By the status, and by a note of the method."""
+    study = simulate.pairs(items=30, annotators=20, votes=3000, seed=1)
+    model = model_of(study)
+    mode = minimise(model, np.r_[study.gold.value, np.full(20, 1.0)], max_iter=100, tol=1e-6).x
+    assert posterior_means(model_of(study), mode, None, None).status == "settled"
+    assert not any("did not settle" in note for note in CrowdBT().fit(study.judgments).notes)
+    monkeypatch.setattr("crowdrank.methods.pairs.votes.posterior.MAX_ROUNDS", 1)
+    assert posterior_means(model_of(study), mode, None, None).status == "rounds used up"
+    assert any("intervals did not settle" in note for note in CrowdBT().fit(study.judgments).notes)

@@ -18,7 +18,7 @@ NEIGHBOURS = {"items": 200, "annotators": 50, "votes": 40_000, "neighbours": 2, 
 def chosen(consensus):
     """The strength a result says was chosen."""
     (note,) = (note for note in consensus.notes if note.startswith("prior "))
-    assert note.endswith(", chosen from the votes")
+    assert note.endswith(", chosen by leave-one-out prediction")
     return float(note.split()[1].rstrip(","))
 
 
@@ -94,7 +94,7 @@ def test_a_vote_left_out_is_predicted_about_as_by_a_fit_without_it(prior, free):
     whole = model(table.weight)
     start = np.r_[np.zeros(12), np.full(whole.layout.size - 12, 2.0)]
     found = minimise(whole, start, max_iter=100, tol=1e-8).x
-    near = whole.left_out(found)
+    near = whole.leave_one_out(found)
     exact = []
     for row in range(len(table)):
         without = minimise(model(table.weight - (np.arange(len(table)) == row)), found, max_iter=100, tol=1e-8).x
@@ -103,7 +103,7 @@ def test_a_vote_left_out_is_predicted_about_as_by_a_fit_without_it(prior, free):
         alone = VoteModel(one, one.annotator, 12, whole.n_profiles, "logistic", free, Priors(0.0, (1.0, 1.0)))
         exact.append(-alone.evaluate(without)[0])
     weight = table.weight / table.weight.sum()
-    # With qualities the gap and the rater move together, which one step of each does not see.
+    # With qualities the gap and the quality change together, which one step of each does not include.
     assert near @ weight == pytest.approx(np.array(exact) @ weight, abs=0.04 if free else 0.01)
     assert np.corrcoef(near, exact)[0, 1] > 0.9
 

@@ -16,7 +16,7 @@ from crowdrank.methods.grades.curves.scales import Scales, scales_of
 from crowdrank.methods.pairs.votes.fit import Profiles
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, make_consensus
-from crowdrank.numerics.agreement import concordance_of_ranks, worth_of_lists
+from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
@@ -152,7 +152,7 @@ def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Fl
     clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
     total, right = (sum_by(profile, values, rows.n_profiles) for values in (clear, agree))
     with np.errstate(invalid="ignore"):
-        return right / total, sum_by(profile, clear * worth_of_lists(starts, level), rows.n_profiles)
+        return right / total, sum_by(profile, clear * evidence_per_list_preference(starts, level), rows.n_profiles)
 
 
 def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:

@@ -1,1 +1,1 @@
-"""What the methods for pairs are made of: the model of votes with its kernels, the choice of its prior, its posterior and intervals."""
+"""The machinery of the methods for pairs: the vote model and its kernels, its prior, posterior and intervals."""

@@ -1,8 +1,7 @@
-"""The contests of a study: for every two entries that were compared, how often each was put first. For methods that
-need no more.
+"""The contests of a study: for every two entries that were compared, how often each was preferred.
 
-Rankings and grades are counted where they stand, without writing out their pairs: a thousand tasks of a hundred items
-ranked ten times are fifty million pairs, and five million contests.
+Rankings and grades are counted without expanding them to pairs: a thousand tasks of a hundred items ranked ten times
+are fifty million pairs, but only five million contests.
 """
 
 from __future__ import annotations
@@ -14,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import as_pairs, as_rankings
+from crowdrank.numerics.groups import run_starts
 from crowdrank.study import Codes, Judgments, Pairs, Vocabulary
 
-MOST_CELLS = 64_000_000  # 256 MB of counts; studies with more possible contests are counted by sorting their pairs
+MOST_CELLS = 64_000_000  # 256 MB of counts; where more contests are possible, pairs are sorted and counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contests:
-    """Rows `starts[e]:starts[e + 1]` are the contests of entry `e`, by ascending opponent; every contest has a row on
-    each side.
+    """The contests of each entry.
 
-    Counts are whole numbers of half wins (a tie is half a win for each side), so the order of the judgments cannot
+    Rows `starts[e]:starts[e + 1]` are those of entry `e`, by ascending opponent; every contest has a row for each side.
+    Counts are whole numbers of half wins (a tie is half a win for each side), so the order of the judgments does not
     matter.
     """
 
@@ -35,7 +35,7 @@ class Contests:
 
     @property
     def majority(self) -> NDArray[np.int8]:
-        """1 where most put the entry before its opponent, -1 where most put it behind, 0 where neither."""
+        """1 where most prefer the entry, -1 where most prefer its opponent, 0 where neither."""
         return (self.won > self.lost).view(np.int8) - (self.won < self.lost).view(np.int8)
 
     @property
@@ -48,9 +48,9 @@ def contests(judgments: Judgments) -> Contests:
     """Count every preference of the study, whatever its kind."""
     vocabulary = judgments.vocabulary
     sizes = np.diff(vocabulary.task_starts)
-    return (
-        _in_tables(judgments) if int((sizes**2).sum()) <= MOST_CELLS else _by_sorting(as_pairs(judgments), vocabulary)
-    )
+    if int((sizes**2).sum()) <= MOST_CELLS:
+        return _in_tables(judgments)
+    return _by_sorting(as_pairs(judgments), vocabulary)
 
 
 def _in_tables(judgments: Judgments) -> Contests:
@@ -59,9 +59,8 @@ def _in_tables(judgments: Judgments) -> Contests:
     sizes = np.diff(vocabulary.task_starts)
     size = sizes[vocabulary.entry_task]
     place = np.arange(vocabulary.n_entries) - vocabulary.task_starts[:-1][vocabulary.entry_task]
-    row = (np.cumsum(sizes**2) - sizes**2)[
-        vocabulary.entry_task
-    ] + place * size  # where the table row of an entry begins
+    first_cell = np.cumsum(sizes**2) - sizes**2
+    row = first_cell[vocabulary.entry_task] + place * size  # where the table row of an entry begins
     table = np.zeros(int((sizes**2).sum()), dtype=np.int32)
     _count_pairs(pairs.left, pairs.right, pairs.outcome, row, place, table)
     in_task = vocabulary.task_starts[lists.list_task], vocabulary.task_starts[lists.list_task + 1]
@@ -82,7 +81,7 @@ def _by_sorting(pairs: Pairs, vocabulary: Vocabulary) -> Contests:
     low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
     points = 1 + np.where(pairs.left < pairs.right, pairs.outcome, -pairs.outcome)  # half wins of the lower code
     keys = np.sort((low.astype(np.int64) * vocabulary.n_entries + high) * 4 + points)
-    begin = np.flatnonzero(np.r_[True, keys[1:] // 4 != keys[:-1] // 4][: len(keys)])
+    begin = np.flatnonzero(run_starts(keys // 4))
     won = np.add.reduceat(keys % 4, begin) if len(begin) else np.zeros(0, np.int64)
     lost = 2 * np.diff(np.r_[begin, len(keys)]) - won
     low, high = keys[begin] // 4 // vocabulary.n_entries, keys[begin] // 4 % vocabulary.n_entries

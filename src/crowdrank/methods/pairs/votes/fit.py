@@ -1,8 +1,9 @@
-"""How every probabilistic pairwise method goes: prepare the votes, choose the prior, solve, say how sure, wrap."""
+"""The fit that all probabilistic pairwise methods share: votes, prior, optimum, posterior, consensus."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -11,30 +12,29 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import TIED, Votes, as_pairs, votes
-from crowdrank.methods.pairs.votes.intervals import PosteriorSummary, summarise_posterior, with_intervals
+from crowdrank.methods.pairs.votes.intervals import PosteriorSummary, summarise_posterior
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel, logistic
 from crowdrank.methods.pairs.votes.prior import choose_prior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import (
-    agreement,
     annotator_columns,
     check_kinds,
     dependent_pairs_note,
+    evidence_per_preference,
     make_consensus,
-    worth_of_preferences,
 )
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Gold, Judgments, Pairs, Vocabulary
 
-APART = 1.2  # scores to log-odds of winning, at the start
-START = 0.9  # quality everybody starts from: at 1 itself there is no slope to leave by
-TIE_SPREAD = 1.0  # of the logarithm of the raters' tie thresholds around the crowd's
-BIAS_SPREAD = 1.0  # of the raters' biases towards one side, in log-odds
+START_SPREAD = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
+START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never change
+TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
+BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one side, in log-odds
 
 
-class Settings(Protocol):
-    """What every probabilistic pairwise method has."""
+class VoteMethodSettings(Protocol):
+    """The settings that every probabilistic pairwise method has."""
 
     description: ClassVar[Description]
 
@@ -56,16 +56,14 @@ class ModelVariant:
     """Which case of the vote model a method is."""
 
     link: Link = "logistic"
-    free_parameters: tuple[
-        str, ...
-    ] = ()  # free parameters of the raters, beside that of ties; none: everybody is one rater
+    free_parameters: tuple[str, ...] = ()  # of the profiles, besides that of ties; none: one profile for all annotators
     quality_prior: tuple[float, float] | None = None
     quality_per: Literal["study", "task"] = "study"
     slope_spread: float = 1.0
 
 
 def beta_prior(given: tuple[float, float] | None, prior: float | None) -> tuple[float, float]:
-    """The Beta prior on quality: as given, the paper's where the prior on scores is fixed, else flat on the logit scale."""
+    """The Beta prior on quality: as given; the paper's where `prior` is given; else flat on the logit scale."""
     if given is not None:
         return given
     return (2.0, 2.0) if prior is None else (1.05, 1.05)
@@ -73,66 +71,64 @@ def beta_prior(given: tuple[float, float] | None, prior: float | None) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Whose parameters each row of votes tells about."""
+    """The sets of parameters of annotators, and which of them each row of votes belongs to."""
 
     of_row: Codes
-    annotator: Codes  # of each rater
-    task: Codes | None  # of each rater, where they have one per task
+    annotator: Codes  # of each profile
+    task: Codes | None  # of each profile, where there is one per annotator and task
 
     def __len__(self) -> int:
         return len(self.annotator)
 
 
 def fit_pairs(
-    settings: Settings, judgments: Judgments, shape: ModelVariant, pairs: Pairs | None = None, gold: Gold | None = None
+    settings: VoteMethodSettings,
+    judgments: Judgments,
+    variant: ModelVariant,
+    *,
+    transform: Callable[[Pairs], Pairs] | None = None,
+    gold: Gold | None = None,
 ) -> Consensus:
-    """The consensus of a probabilistic pairwise method. `pairs` where it does not look at the judgments' own."""
+    """The consensus of a probabilistic pairwise method; `transform` changes the pairs before they are used."""
     check_kinds(settings.description, judgments)
-    vocabulary = judgments.vocabulary
-    pairs = as_pairs(judgments) if pairs is None else pairs
-    table = votes(pairs, vocabulary, pooled=not shape.free_parameters, sides="bias" in shape.free_parameters)
-    profiles = _profiles(judgments, table, shape)
-
-    beta = beta_prior(shape.quality_prior, settings.prior)
-
-    def model_with(prior: float) -> VoteModel:
-        return _model(table, profiles, vocabulary, shape, Priors(prior, beta))
-
-    prior = 1.0 if settings.prior is None else settings.prior
-    model = model_with(prior)
+    vocabulary, pairs = judgments.vocabulary, as_pairs(judgments)
+    pairs = pairs if transform is None else transform(pairs)
+    table = votes(pairs, vocabulary, pooled=not variant.free_parameters, sides="bias" in variant.free_parameters)
+    profiles = _profiles(judgments, table, variant)
+    model = _model(table, profiles, vocabulary, variant, settings.prior)
     start = _start(model, profiles, vocabulary, gold)
     if model.free:
-        start = _rough(model, start)
-    notes = []
+        start = _fit_scores(model, start)
+    notes: tuple[str, ...] = ()
     if settings.prior is None:
-        prior, start = choose_prior(model_with, start)
-        model = model_with(prior)
-        notes.append(f"prior {prior:g}, chosen from the votes")
-    found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and raters")
-    theta = model.layout.unpack(found.x)
-    sure = (
-        summarise_posterior(model, found.x, vocabulary, settings.prior, shape.quality_prior)
-        if settings.intervals
-        else None
-    )
-    consensus = make_consensus(
+        prior, start = choose_prior(model, start)
+        notes = (f"prior {prior:g}, chosen by leave-one-out prediction",)
+    chosen = {"prior": model.priors.score, "quality_prior": model.priors.quality}
+    found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and annotators")
+    score, posterior = model.layout.unpack(found.x).score, None
+    if settings.intervals:
+        posterior = summarise_posterior(model, found.x, vocabulary, settings.prior, variant.quality_prior)
+        notes += (*posterior.notes, *dependent_pairs_note(judgments))
+    return make_consensus(
         settings.description,
         judgments,
-        theta.score,
+        score,
         fit=found.fit,
-        annotators=_columns(judgments, model, found.x, profiles, sure),
+        annotators=_quality_columns(judgments, model, found.x, profiles) if "quality" in model.free else None,
+        extra_columns=_extra_columns(model, found.x, posterior) if variant.free_parameters else None,
         compared=pairs,
-        notes=[*notes, *((*sure.notes, *dependent_pairs_note(judgments)) if sure else ())],
-        settings={"prior": prior, "quality_prior": beta, **_of_everybody(model, found.x)},
+        spread=None if posterior is None else posterior.spread,
+        mean=None if posterior is None else posterior.mean[: len(score)],
+        notes=notes,
+        settings={**chosen, **_pooled_parameters(model, found.x)},
     )
-    return consensus if sure is None else with_intervals(consensus, sure.spread, sure.middle[: len(theta.score)])
 
 
-def _profiles(judgments: Judgments, table: Votes, shape: ModelVariant) -> Profiles:
+def _profiles(judgments: Judgments, table: Votes, variant: ModelVariant) -> Profiles:
     vocabulary = judgments.vocabulary
-    if not shape.free_parameters:
+    if not variant.free_parameters:
         return Profiles(table.annotator, np.zeros(1, np.int32), None)
-    if shape.quality_per == "study":
+    if variant.quality_per == "study":
         return Profiles(table.annotator, np.arange(len(vocabulary.annotators), dtype=np.int32), None)
     n_tasks = max(len(vocabulary.tasks), 1)
     annotator, task = judgments.annotator_and_task()
@@ -142,19 +138,25 @@ def _profiles(judgments: Judgments, table: Votes, shape: ModelVariant) -> Profil
     return Profiles(of_row, (keys // n_tasks).astype(np.int32), (keys % n_tasks).astype(np.int32))
 
 
-def _model(table: Votes, profiles: Profiles, vocabulary: Vocabulary, shape: ModelVariant, priors: Priors) -> VoteModel:
-    """The vote model of this shape; ties are modelled where there are any."""
+def _model(
+    table: Votes, profiles: Profiles, vocabulary: Vocabulary, variant: ModelVariant, prior: float | None
+) -> VoteModel:
+    """The vote model of this variant; ties are modelled where there are any."""
     tied = float(table.weight[table.kind == TIED].sum())
     share = min(tied / (float(table.weight.sum()) or 1.0), 0.99)
-    normal = {"slope": (0.0, shape.slope_spread), "bias": (0.0, BIAS_SPREAD)}
-    normal["ties"] = (_usual_ties(share, shape.link) if tied else 0.0, TIE_SPREAD)
-    free = (*shape.free_parameters, "ties") if tied else shape.free_parameters
-    priors = replace(priors, normal={name: normal[name] for name in free if name in normal})
-    return VoteModel(table, profiles.of_row, vocabulary.n_entries, len(profiles), shape.link, free, priors)
+    normal = {"slope": (0.0, variant.slope_spread), "bias": (0.0, BIAS_SPREAD)}
+    normal["ties"] = (_usual_ties(share, variant.link) if tied else 0.0, TIE_SPREAD)
+    free = (*variant.free_parameters, "ties") if tied else variant.free_parameters
+    priors = Priors(
+        score=1.0 if prior is None else prior,
+        quality=beta_prior(variant.quality_prior, prior),
+        normal={name: normal[name] for name in free if name in normal},
+    )
+    return VoteModel(table, profiles.of_row, vocabulary.n_entries, len(profiles), variant.link, free, priors)
 
 
 def _usual_ties(share: float, link: Link) -> float:
-    """The logarithm of the τ at which equal items would tie as often as items do."""
+    """The logarithm of the τ at which two equal items tie with this probability."""
     tau = 2 * share / (1 - share) if link == "logistic" else NormalDist(sigma=2**0.5).inv_cdf((1 + share) / 2)
     return float(np.log(tau))
 
@@ -174,66 +176,59 @@ def _start(model: VoteModel, profiles: Profiles, vocabulary: Vocabulary, gold: G
 
 
 def _start_scores(table: Votes, n_entries: int) -> Floats:
-    """The log-odds of winning, a little apart: opponents who differ among themselves draw shares of wins towards a half."""
+    """The log-odds of winning, times START_SPREAD."""
     decided = np.where(table.kind == TIED, 0.0, table.weight)
     won, lost = (sum_by(side, decided, n_entries) for side in (table.winner, table.loser))
-    return np.asarray(APART * np.log((won + 1) / (lost + 1)))
+    return np.asarray(START_SPREAD * np.log((won + 1) / (lost + 1)))
 
 
 def _start_quality(table: Votes, profiles: Profiles, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
-    """The quality each rater starts from: START, or the share of gold pairs they put right, shrunk to everybody's share."""
+    """START_QUALITY; with gold, the share of gold pairs that each profile got right, shrunk to that of all."""
     if gold is None:
-        return np.full(len(profiles), START)
+        return np.full(len(profiles), START_QUALITY)
     truth = gold.align(vocabulary)
     gap = np.where(table.kind == TIED, np.nan, truth[table.winner] - truth[table.loser])
     decided = np.where(np.abs(gap) > 0, table.weight, 0.0)  # NaN, where gold is missing, is not above 0
     right = sum_by(profiles.of_row, np.where(gap > 0, table.weight, 0.0), len(profiles))
     total = sum_by(profiles.of_row, decided, len(profiles))
-    everybody = float((right.sum() + START) / (total.sum() + 1))
+    everybody = float((right.sum() + START_QUALITY) / (total.sum() + 1))
     return (right + 2 * everybody) / (total + 2)
 
 
-def _rough(model: VoteModel, start: Floats) -> Floats:
-    """Scores that fit the raters as they start."""
+def _fit_scores(model: VoteModel, start: Floats) -> Floats:
+    """A rough fit of the scores alone, the profiles fixed at their start."""
     return minimise(model, start, max_iter=100, tol=0.1, fixed=slice(model.n_entries, None), what="start").x
 
 
-def _columns(
-    judgments: Judgments, model: VoteModel, x: Floats, profiles: Profiles, sure: PosteriorSummary | None
-) -> dict[str, NDArray[Any]]:
-    """What was learned about the annotators; of pooled ones, how far they agree with the scores."""
+def _quality_columns(judgments: Judgments, model: VoteModel, x: Floats, profiles: Profiles) -> dict[str, NDArray[Any]]:
+    """The annotators' columns of a model that estimates quality."""
     theta, table = model.layout.unpack(x), model.votes
-    if len(profiles) == 1 and not set(model.free) & {"quality", "slope", "bias"}:
-        return annotator_columns(judgments, *agreement(judgments, theta.score))
-    extra: dict[str, NDArray[Any]] = {}
-    if "quality" in model.free:
-        quality = logistic(theta.quality)
-        # A vote between equal items tells nothing of who gave it: each counts by what it tells (the Fisher information at ½).
-        tells = np.where(
-            table.kind == TIED, 0.0, np.tanh((theta.score[table.winner] - theta.score[table.loser]) / 2) ** 2
-        )
-        evidence = (
-            sum_by(profiles.of_row, table.weight * tells, len(profiles))
-            * worth_of_preferences(judgments)[profiles.annotator]
-        )
-        if sure is not None:
-            low, high = sure.interval("quality")
-            extra |= {"quality_low": np.minimum(low, quality), "quality_high": np.maximum(high, quality)}
-    else:
-        quality, evidence = agreement(judgments, theta.score)
-    for name, shown, scale in (
-        ("slope", "slope", np.exp),
-        ("ties", "tie_threshold", np.exp),
-        ("bias", "left_bias", np.asarray),
-    ):
-        if name in model.free:
-            extra[shown] = scale(getattr(theta, name))
-            if sure is not None and name == "bias":
-                extra["left_bias_low"], extra["left_bias_high"] = sure.interval("bias")
-    return annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task) | extra
+    # A vote counts by its Fisher information at quality ½: one between equal items says nothing about who gave it.
+    gap = theta.score[table.winner] - theta.score[table.loser]
+    information = np.where(table.kind == TIED, 0.0, np.tanh(gap / 2) ** 2)
+    evidence = sum_by(profiles.of_row, table.weight * information, len(profiles))
+    evidence *= evidence_per_preference(judgments)[profiles.annotator]
+    return annotator_columns(judgments, logistic(theta.quality), evidence, profiles.annotator, profiles.task)
 
 
-def _of_everybody(model: VoteModel, x: Floats) -> dict[str, float]:
-    """What was learned of a crowd taken as one rater."""
+def _extra_columns(model: VoteModel, x: Floats, posterior: PosteriorSummary | None) -> dict[str, NDArray[Any]]:
+    """The columns of the annotators' other parameters, and the intervals of quality and bias."""
+    theta, columns = model.layout.unpack(x), {}
+    if "quality" in model.free and posterior is not None:
+        quality, (low, high) = logistic(theta.quality), posterior.interval("quality")
+        columns["quality_low"], columns["quality_high"] = np.minimum(low, quality), np.maximum(high, quality)
+    if "slope" in model.free:
+        columns["slope"] = np.exp(theta.slope)
+    if "ties" in model.free:
+        columns["tie_threshold"] = np.exp(theta.ties)
+    if "bias" in model.free:
+        columns["left_bias"] = theta.bias
+        if posterior is not None:
+            columns["left_bias_low"], columns["left_bias_high"] = posterior.interval("bias")
+    return columns
+
+
+def _pooled_parameters(model: VoteModel, x: Floats) -> dict[str, float]:
+    """The parameters of a crowd with one profile for all."""
     pooled = model.n_profiles == 1 and model.free == ("ties",)
     return {"tie_threshold": float(np.exp(x[-1]))} if pooled else {}

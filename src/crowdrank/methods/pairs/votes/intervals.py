@@ -1,44 +1,44 @@
-"""How sure the votes are of what a model found: intervals of scores, ranks and what raters are like."""
+"""The posterior of a vote model: its mean, its spread, and the intervals of annotators' parameters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.model import VoteModel
-from crowdrank.methods.pairs.votes.posterior import posterior_means
+from crowdrank.methods.pairs.votes.posterior import MAX_ROUNDS, PosteriorMeans, Status, posterior_means
 from crowdrank.methods.pairs.votes.quality import quality_interval
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
-from crowdrank.numerics.ranks import rank_interval
-from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.study import Floats, Vocabulary
 
-NINETY_FIVE = 1.959964  # standard errors
 FLAT = (1.0, 1.0)
-TOLD_TOO_LITTLE = (
-    "the votes hardly tell how far apart items are from how good annotators are: intervals may be too narrow"
-)
+ADVICE = "intervals may be too narrow; use --bootstrap 200 to check them"
+NOTES: dict[Status, tuple[str, ...]] = {
+    "settled": (),
+    "rounds used up": (f"the intervals did not settle after {MAX_ROUNDS} rounds: {ADVICE}",),
+    "not identified": (f"the votes hardly separate distances between items from quality of annotators: {ADVICE}",),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PosteriorSummary:
-    """The middle of what the votes leave possible, and how far it reaches."""
+    """The posterior mean of all parameters and their uncertainty."""
 
     model: VoteModel
-    middle: Floats  # of all parameters
+    mean: Floats
     spread: Spread
     quality_prior: tuple[float, float]
     notes: tuple[str, ...]
 
     def interval(self, name: str) -> tuple[Floats, Floats]:
-        """Of one of the raters' parameters."""
+        """The 95 % interval of a parameter of the profiles."""
         if name == "quality":
-            return quality_interval(self.model, self.middle, self.spread.variance, self.quality_prior)
+            return quality_interval(self.model, self.mean, self.spread.variance, self.quality_prior)
         where = self.model.layout.slices[name]
-        error = NINETY_FIVE * np.sqrt(self.spread.variance[where])
-        return self.middle[where] - error, self.middle[where] + error
+        error = NORMAL_95_ROUNDED * np.sqrt(self.spread.variance[where])
+        return self.mean[where] - error, self.mean[where] + error
 
 
 def summarise_posterior(
@@ -48,55 +48,27 @@ def summarise_posterior(
     prior: float | None,
     quality_prior: tuple[float, float] | None,
 ) -> PosteriorSummary:
-    """From the mode. Where quality is estimated, the middle lies elsewhere, and `model` is left averaging over the
-    posterior.
+    """The posterior around its mode, with the priors that were given.
 
-    The priors are those that were given. An annotator's own interval takes nothing from the crowd, unless told to by a
-    prior.
+    Where quality is estimated, the mean is not the mode, and `model` averages over the posterior afterwards. The
+    interval of an annotator's quality borrows nothing from the crowd, unless a prior is given.
     """
-    averages = "quality" in model.free and len(model.votes) > 0
-    posterior = posterior_means(model, mode, prior, quality_prior) if averages else None
-    middle, common = posterior or (mode, None)
-    model.evaluate(middle)
-    table, diagonal = model.votes, model.diagonal()
+    means = PosteriorMeans(mode, None, "settled")
+    if "quality" in model.free and len(model.votes):
+        means = posterior_means(model, mode, prior, quality_prior)
+    model.evaluate(means.x)
+    spread = _spread(model, vocabulary)
+    if means.common is not None:
+        spread = spread.widened(means.common, model.diagonal(), vocabulary.entry_task)
+    return PosteriorSummary(model, means.x, spread, quality_prior or FLAT, NOTES[means.status])
+
+
+def _spread(model: VoteModel, vocabulary: Vocabulary) -> Spread:
+    """The uncertainty at the last evaluated point, by the exact inverse of the Hessian where it is small enough."""
     if model.layout.size <= LARGEST_DENSE:
-        spread = dense_spread(model.hessian(), vocabulary.entry_task)
-    elif np.diff(vocabulary.task_starts).max() <= LARGEST_BLOCK:
-        spread = block_spread(diagonal, table.winner, table.loser, model.curvatures[:, 0], vocabulary.task_starts)
-    else:
-        spread = probed_spread(model.hessian_product, diagonal, vocabulary.entry_task)
-    if common is not None:
-        spread = spread.widened(common, diagonal, vocabulary.entry_task)
-    return PosteriorSummary(
-        model, middle, spread, quality_prior or FLAT, (TOLD_TOO_LITTLE,) if averages and posterior is None else ()
-    )
-
-
-def with_intervals(consensus: Consensus, spread: Spread, middle: Floats | None = None) -> Consensus:
-    """Add the intervals of scores and ranks, around the scores, or around the middle of what they may be."""
-    vocabulary, score = consensus.vocabulary, consensus.score
-    error = np.sqrt(spread.variance[: len(score)])
-    middle = score if middle is None else _beside(score, middle, error, vocabulary)
-    scored = ~np.isnan(score)
-    starts = np.searchsorted(vocabulary.entry_task[scored], np.arange(len(vocabulary.tasks) + 1))
-    rank_low, rank_high = np.zeros((2, len(score)), dtype=np.int32)
-    rank_low[scored], rank_high[scored] = rank_interval(middle[scored], error[scored], starts)
-    above, below = consensus.neighbours
-    gap_error = np.full(len(error), np.nan)
-    gap_error[above] = np.sqrt(spread.of_gaps(above, below))
-    return replace(
-        consensus,
-        low=np.minimum(middle - NINETY_FIVE * error, score),
-        high=np.maximum(middle + NINETY_FIVE * error, score),
-        rank_low=np.minimum(rank_low, consensus.rank),
-        rank_high=np.maximum(rank_high, consensus.rank),
-        gap_error=gap_error,
-    )
-
-
-def _beside(score: Floats, middle: Floats, error: Floats, vocabulary: Vocabulary) -> Floats:
-    """The middles brought to where the scores lie: only distances within a task mean something."""
-    known = 1 / np.maximum(error, 1e-9) ** 2
-    off = sum_by(vocabulary.entry_task, known * (score - middle), len(vocabulary.tasks))
-    total = sum_by(vocabulary.entry_task, known, len(vocabulary.tasks))
-    return np.asarray(middle + (off / np.maximum(total, 1e-300))[vocabulary.entry_task])
+        return dense_spread(model.hessian(), vocabulary.entry_task)
+    diagonal = model.diagonal()
+    if np.diff(vocabulary.task_starts).max() <= LARGEST_BLOCK:
+        votes = model.votes
+        return block_spread(diagonal, votes.winner, votes.loser, model.curvatures[:, 0], vocabulary.task_starts)
+    return probed_spread(model.hessian_product, diagonal, vocabulary.entry_task)

@@ -1,43 +1,87 @@
 """The terms that votes add to a log-likelihood, with their first and second derivatives; in Numba.
 
-With d the gap between the scores of the winner and the loser, η = σ(q) the rater's quality, a = e^l the slope, b the
-bias towards the left (z = 1 where the winner was shown on the left, −1 where on the right), a decided vote has the
+With d the gap between the scores of the winner and the loser, η = σ(q) the annotator's quality, a = e^l the slope, b
+the bias towards the left (z = 1 where the winner was shown on the left, −1 where on the right), a decided vote has the
 probability
 
     P = η F(a d + z b) + (1 − η) F(−a d + z b)
 
 F is the link: logistic, or normal with the variance of a difference of two. Ties, with τ = e^t:
 
-    logistic   P(tie) = τ / (τ + 2 cosh((2η − 1) a d / 2)), and P is the chance given that there is no tie. For η = 1
-    this is
-               Davidson's model. The worse the rater, the less their ties tell: a spammer's come at the same rate whatever the gap.
-    normal     a tie where what is seen is below the threshold τ (Glenn and David): F(u) becomes F(u − τ), and of a tie F(u + τ) − F(u − τ)
+    logistic   P(tie) = τ / (τ + 2 cosh((2η − 1) a d / 2)), and P is the chance given that there is no tie.
+               For η = 1 this is Davidson's model. The lower the quality, the less ties depend on the gap; those of a
+               spammer do not depend on it at all.
+    normal     the annotator ties if the perceived gap is below the threshold τ (Glenn and David): F(u) becomes
+               F(u − τ), and that of a tie is F(u + τ) − F(u − τ)
 
-The parameters of a term are numbered d, q, l, t, b. Of a tie, the left item is called the winner.
+The parameters of a term are numbered d, q, l, t, b. The winner of a tie is the left item.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.convert import TIED, WON_RIGHT
+from crowdrank.study import Codes, Floats
 
 N_PARAMETERS = 5
-T = 3  # the number of the ties' parameter
+T = 3  # the number of the parameter of ties
 TINY = 1e-300
-FAR = 40.0  # log-odds; beyond, e⁻ᵈ is lost in rounding beside 1
-FURTHEST = 700.0  # e⁷⁰⁰ is still a number
-FACTORS = 16  # the logarithm of a product of so many chances is one logarithm instead of many
-SAFE_FACTOR = 1e-18  # the product of so many of these is still a number
-LARGEST_LEVERAGE = 0.9  # beyond it, one Newton step is no guide to a fit without the vote
+FAR = 40.0  # log-odds; beyond, 1 + e⁻ᵈ rounds to 1
+FURTHEST = 700.0  # e⁷⁰⁰ does not overflow
+FACTORS = 16  # one logarithm of a product of so many chances is faster than one for each
+SAFE_FACTOR = 1e-18  # the product of FACTORS of these does not underflow
+
+
+class VoteRows(NamedTuple):
+    """The votes, one row for each: whose profile, who won, who lost, the kind of vote, and its weight."""
+
+    profile: Codes
+    winner: Codes
+    loser: Codes
+    kind: NDArray[np.int8]
+    weight: Floats
+
+    def part(self, rows: slice) -> VoteRows:
+        """Some of the rows."""
+        columns = self.profile[rows], self.winner[rows], self.loser[rows], self.kind[rows], self.weight[rows]
+        return VoteRows(*columns)
+
+
+class Points(NamedTuple):
+    """Where the terms are evaluated: their mean over the points is taken.
+
+    At point p the gap between two scores lies `offset[p]` standard errors from the difference of the scores, by their
+    `variance`; `profiles[p]` holds η, 1 − η, a, τ, b of each profile.
+    """
+
+    score: Floats
+    variance: Floats
+    offset: Floats
+    profiles: Floats
+
+
+class Derivatives(NamedTuple):
+    """What the terms are added to.
+
+    Of `score` and `profile`, [0] is the gradient and [1] the diagonal of the Hessian; `profile` has one row for each
+    free parameter of the profiles. A row of `curvatures` is the upper triangle of the Hessian of one vote by d and the
+    free parameters.
+    """
+
+    score: Floats
+    profile: Floats
+    curvatures: Floats
 
 
 @nb.njit(cache=True, nogil=True)
 def link(u, normal):
-    """The link, its density and the density's slope at u."""
+    """The link, its density, and the derivative of the density, at u."""
     if normal:
         density = math.exp(-u * u / 4) / (2 * math.sqrt(math.pi))
         return math.erfc(-u / 2) / 2, density, -u / 2 * density
@@ -50,11 +94,11 @@ def link(u, normal):
 
 @nb.njit(cache=True, nogil=True)
 def branch(u, tau, tied, normal):
-    """The chance of what was answered, if u is what is seen, and its derivatives: by u, by u twice, by τ, by τ twice, by u and τ."""
+    """The chance of the answer, if u is the perceived gap, and its derivatives by u, u twice, τ, τ twice, u and τ."""
     if not tied:
         chance, density, slope = link(u - tau, normal)
         return chance, density, slope, -density, slope, -slope
-    # Both ends on the side where the link is small: the difference of two numbers near 1 would lose its digits.
+    # Both ends on the side where the link is small: the difference of two numbers near 1 would lose digits.
     sign = -1.0 if u > 0 else 1.0
     high, high_density, high_slope = link(sign * u + tau, normal)
     low, low_density, low_slope = link(sign * u - tau, normal)
@@ -111,7 +155,7 @@ def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
 
 @nb.njit(cache=True, nogil=True)
 def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
-    """Adds the gradient and Hessian of minus the log-probability that there is a tie, or that there is none; returns that."""
+    """Adds the gradient and Hessian of minus the log-probability of a tie, or of no tie; returns that."""
     both = eta * not_eta
     u = (eta - not_eta) * a * d / 2
     decay = math.exp(-abs(u))
@@ -136,31 +180,14 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
 
 
 @nb.njit(cache=True, nogil=True)
-def any_terms(
-    profile,
-    winner,
-    loser,
-    kind,
-    weight,
-    score,
-    variance,
-    away,
-    profiles,
-    normal,
-    active,
-    score_sums,
-    profile_sums,
-    curvatures,
-):
-    """Adds each vote's gradient and own second derivatives to the sums, writes its Hessian to `curvatures`; returns
-    minus the log-likelihood.
+def any_terms(rows, points, normal, active, total):
+    """Adds the votes' derivatives to `total`; returns minus the log-likelihood.
 
-    Everything is the mean over points. At point p the gap between two scores lies `away[p]` standard errors off, by the
-    scores' `variance`, and `profiles[p]` holds η, 1 − η, a, τ, b of each rater. `active` are the numbers of the rater's
-    parameters that are free. Of `score_sums` and `profile_sums`, [0] is the gradient and [1] the diagonal of the
-    Hessian; the rows of the raters' are the active parameters. A row of `curvatures` is the upper triangle of the
-    Hessian by d and the active parameters.
+    `rows` are VoteRows, `points` Points, `total` Derivatives; `active` are the numbers of the free parameters.
     """
+    profile, winner, loser, kind, weight = rows
+    score, variance, offset, profiles = points
+    score_total, profile_total, curvatures = total
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
     for i in range(len(active)):
@@ -171,35 +198,30 @@ def any_terms(
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
         tied = kind[r] == TIED
         gap = score[winner[r]] - score[loser[r]]
-        error = math.sqrt(variance[winner[r]] + variance[loser[r]]) if len(away) > 1 else 0.0
+        error = math.sqrt(variance[winner[r]] + variance[loser[r]]) if len(offset) > 1 else 0.0
         clear(first, second)
         term = 0.0
-        for p in range(len(away)):
-            d = gap + away[p] * error
-            eta, not_eta, a, tau, bias = (
-                profiles[p, 0, k],
-                profiles[p, 1, k],
-                profiles[p, 2, k],
-                profiles[p, 3, k],
-                profiles[p, 4, k],
-            )
+        for p in range(len(offset)):
+            d = gap + offset[p] * error
+            eta, not_eta, a = profiles[p, 0, k], profiles[p, 1, k], profiles[p, 2, k]
+            tau, bias = profiles[p, 3, k], profiles[p, 4, k]
             if normal:
                 term += add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
             else:
                 term += add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
                 if not tied:
                     term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
-        share = weight[r] / len(away)
+        share = weight[r] / len(offset)
         value += share * term
-        score_sums[0, winner[r]] += share * first[0]
-        score_sums[0, loser[r]] -= share * first[0]
-        score_sums[1, winner[r]] += share * second[0, 0]
-        score_sums[1, loser[r]] += share * second[0, 0]
+        score_total[0, winner[r]] += share * first[0]
+        score_total[0, loser[r]] -= share * first[0]
+        score_total[1, winner[r]] += share * second[0, 0]
+        score_total[1, loser[r]] += share * second[0, 0]
         at = 0
         for i in range(len(places)):
             if i > 0:
-                profile_sums[0, i - 1, k] += share * first[places[i]]
-                profile_sums[1, i - 1, k] += share * second[places[i], places[i]]
+                profile_total[0, i - 1, k] += share * first[places[i]]
+                profile_total[1, i - 1, k] += share * second[places[i], places[i]]
             for j in range(i, len(places)):
                 curvatures[r, at] = share * second[places[i], places[j]]
                 at += 1
@@ -207,15 +229,17 @@ def any_terms(
 
 
 @nb.njit(cache=True, nogil=True)
-def plain_terms(winner, loser, weight, score, score_sums, curvatures):
-    """`any_terms` where there is nothing but scores: the logistic link, no ties, quality 1."""
+def plain_terms(rows, score, total):
+    """`any_terms` with scores alone: the logistic link, no ties, quality 1."""
+    _, winner, loser, _, weight = rows
+    score_total, _, curvatures = total
     value, product, factors = 0.0, 1.0, 0
     for r in range(len(winner)):
         gap = score[winner[r]] - score[loser[r]]
-        near = max(gap, -FAR)  # beyond, the logarithm is the gap itself to the last digit
-        odds = math.exp(-near)  # of the other outcome
+        clipped = max(gap, -FAR)  # beyond, the logarithm is the gap itself to the last digit
+        odds = math.exp(-clipped)  # of the other outcome
         right = 1 / (1 + odds)
-        value += weight[r] * (near - gap)
+        value += weight[r] * (clipped - gap)
         if weight[r] == 1.0:
             product *= right
             factors += 1
@@ -226,37 +250,38 @@ def plain_terms(winner, loser, weight, score, score_sums, curvatures):
             value += weight[r] * math.log1p(odds)
         pull = weight[r] * odds * right
         curvature = pull * right
-        score_sums[0, winner[r]] -= pull
-        score_sums[0, loser[r]] += pull
-        score_sums[1, winner[r]] += curvature
-        score_sums[1, loser[r]] += curvature
+        score_total[0, winner[r]] -= pull
+        score_total[0, loser[r]] += pull
+        score_total[1, winner[r]] += curvature
+        score_total[1, loser[r]] += curvature
         curvatures[r, 0] = curvature
     return value - math.log(product)
 
 
 @nb.njit(cache=True, nogil=True)
-def quality_terms(
-    profile, winner, loser, weight, score, variance, away, profiles, score_sums, profile_sums, curvatures
-):
+def quality_terms(rows, points, total):
     """`any_terms` with scores and qualities: the logistic link, no ties."""
-    value, product, factors, n_points = 0.0, 1.0, 0, len(away)
+    profile, winner, loser, _, weight = rows
+    score, variance, offset, profiles = points
+    score_total, profile_total, curvatures = total
+    value, product, factors, n_points = 0.0, 1.0, 0, len(offset)
     for r in range(len(winner)):
         k = profile[r]
-        middle, error = score[winner[r]] - score[loser[r]], 0.0
+        mean_gap, error = score[winner[r]] - score[loser[r]], 0.0
         if n_points > 1:
             error = math.sqrt(variance[winner[r]] + variance[loser[r]])
-        slope, logit_slope, own, across, of_quality = 0.0, 0.0, 0.0, 0.0, 0.0
+        slope, logit_slope, by_gap_twice, by_both, by_logit_twice = 0.0, 0.0, 0.0, 0.0, 0.0
         for point in range(n_points):
             eta, not_eta = profiles[point, 0, k], profiles[point, 1, k]
-            gap = min(max(middle + away[point] * error, -FURTHEST), FURTHEST)
+            gap = min(max(mean_gap + offset[point] * error, -FURTHEST), FURTHEST)
             odds = math.exp(-gap)
             sigma = 1 / (1 + odds)
             p = max((eta + not_eta * odds) * sigma, TINY)
-            toward = (1 - odds) * sigma  # σ(d) − σ(−d)
-            spread = odds * sigma * sigma  # σ(d) σ(−d)
+            difference = (1 - odds) * sigma  # σ(d) − σ(−d)
+            density = odds * sigma * sigma  # σ(d) σ(−d)
             inverse = 1 / p
-            by_gap = (eta - not_eta) * spread * inverse  # of log p
-            by_logit = toward * eta * not_eta * inverse
+            by_gap = (eta - not_eta) * density * inverse  # of log p
+            by_logit = difference * eta * not_eta * inverse
             if weight[r] == 1.0 and p > SAFE_FACTOR:
                 product *= p
                 factors += 1
@@ -267,25 +292,26 @@ def quality_terms(
                 value -= weight[r] * math.log(p)
             slope += by_gap
             logit_slope += by_logit
-            own += by_gap * (by_gap + toward)
-            across += by_gap * by_logit - 2 * spread * eta * not_eta * inverse
-            of_quality += by_logit * (by_logit + eta - not_eta)
+            by_gap_twice += by_gap * (by_gap + difference)
+            by_both += by_gap * by_logit - 2 * density * eta * not_eta * inverse
+            by_logit_twice += by_logit * (by_logit + eta - not_eta)
         share = weight[r] / n_points
-        score_sums[0, winner[r]] -= share * slope
-        score_sums[0, loser[r]] += share * slope
-        score_sums[1, winner[r]] += share * own
-        score_sums[1, loser[r]] += share * own
-        profile_sums[0, 0, k] -= share * logit_slope
-        profile_sums[1, 0, k] += share * of_quality
-        curvatures[r, 0] = share * own
-        curvatures[r, 1] = share * across
-        curvatures[r, 2] = share * of_quality
+        score_total[0, winner[r]] -= share * slope
+        score_total[0, loser[r]] += share * slope
+        score_total[1, winner[r]] += share * by_gap_twice
+        score_total[1, loser[r]] += share * by_gap_twice
+        profile_total[0, 0, k] -= share * logit_slope
+        profile_total[1, 0, k] += share * by_logit_twice
+        curvatures[r, 0] = share * by_gap_twice
+        curvatures[r, 1] = share * by_both
+        curvatures[r, 2] = share * by_logit_twice
     return (value - math.log(product)) / n_points
 
 
 @nb.njit(cache=True, nogil=True)
-def any_hessian_product(profile, winner, loser, curvatures, score, profiles, score_total, profile_total):
-    """Adds the product of the Hessian of the votes with a vector, given as its scores and its rows of raters' parameters."""
+def any_hessian_product(rows, curvatures, score, profiles, score_total, profile_total):
+    """Adds the Hessian of the votes times a vector, given as its scores and a row for each free parameter."""
+    profile, winner, loser, _, _ = rows
     n_free = len(profiles)
     local = np.zeros(n_free + 1)
     for r in range(len(winner)):
@@ -309,8 +335,9 @@ def any_hessian_product(profile, winner, loser, curvatures, score, profiles, sco
 
 
 @nb.njit(cache=True, nogil=True)
-def plain_hessian_product(winner, loser, curvatures, score, score_total):
-    """`any_hessian_product` where there is nothing but scores. Rows come sorted by winner: its sum is kept until the next one comes."""
+def plain_hessian_product(rows, curvatures, score, score_total):
+    """`any_hessian_product` with scores alone. Rows are sorted by winner: each winner's sum is written once."""
+    _, winner, loser, _, _ = rows
     current, total = 0, 0.0
     for r in range(len(winner)):
         if winner[r] != current:
@@ -324,8 +351,9 @@ def plain_hessian_product(winner, loser, curvatures, score, score_total):
 
 
 @nb.njit(cache=True, nogil=True)
-def quality_hessian_product(profile, winner, loser, curvatures, score, quality, score_total, quality_total):
-    """`any_hessian_product` with scores and qualities. Rows come sorted by rater: their sum is kept until the next one comes."""
+def quality_hessian_product(rows, curvatures, score, quality, score_total, quality_total):
+    """`any_hessian_product` with scores and qualities. Rows are sorted by profile: each sum is written once."""
+    profile, winner, loser, _, _ = rows
     current, total = 0, 0.0
     for r in range(len(winner)):
         if profile[r] != current:
@@ -342,7 +370,7 @@ def quality_hessian_product(profile, winner, loser, curvatures, score, quality, 
 
 @nb.njit(cache=True, nogil=True)
 def virtual_terms(score, prior, normal, slope, curvature):
-    """Minus the log-likelihood of `prior` wins and losses of every item against one of score 0; writes slope and bend."""
+    """Minus the log-likelihood of `prior` wins and losses of every item against one of score 0; writes derivatives."""
     value = 0.0
     for i in range(len(score)):
         won, density, density_slope = link(score[i], normal)
@@ -352,47 +380,3 @@ def virtual_terms(score, prior, normal, slope, curvature):
         slope[i] = -prior * density * (1 / won - 1 / lost)
         curvature[i] = prior * ((density / won) ** 2 + (density / lost) ** 2 - density_slope * (1 / won - 1 / lost))
     return value
-
-
-@nb.njit(cache=True, nogil=True)
-def seen(gap, eta, shift, normal):
-    """The chance that a rater of quality η sees and reports, or does not see and reports, that the gap is above 0."""
-    right = link(gap + shift, normal)[0]
-    return right if eta == 1 else eta * right + (1 - eta) * link(-gap + shift, normal)[0]
-
-
-@nb.njit(cache=True, nogil=True)
-def left_out(profile, winner, loser, kind, curvature, score, profiles, normal, diagonal, count, pseudo, log_chance):
-    """Writes the log-probability of each decided vote, given that it is decided, as the other votes predict it; 0 for
-    ties.
-
-    Near enough to compare priors: the gap moves by one Newton step without the vote, its variance taken as if scores
-    were independent; the quality by one step of EM without it, from the `count` of the rater's votes and the
-    `pseudo`-votes of the prior (below 0: quality is not estimated).
-    """
-    for r in range(len(winner)):
-        log_chance[r] = 0.0
-        if kind[r] == TIED:
-            continue
-        k = profile[r]
-        eta, a, bias = profiles[0, k], profiles[2, k], profiles[4, k]
-        tau = profiles[3, k] if normal else 0.0
-        shift = -bias if kind[r] == WON_RIGHT else bias
-        d = score[winner[r]] - score[loser[r]]
-        p, p_slope, _ = link(a * d + shift - tau, normal)
-        m, m_slope, _ = link(-a * d + shift - tau, normal) if eta < 1 else (0.0, 0.0, 0.0)
-        chance = max(eta * p + (1 - eta) * m, TINY)
-        slope = -a * (eta * p_slope - (1 - eta) * m_slope) / chance  # of the vote's own term, by d
-        if not normal and profiles[3, k] > 0:
-            u = (2 * eta - 1) * a * d / 2
-            decay = math.exp(-abs(u))
-            odds = profiles[3, k] * decay / (1 + decay * decay)
-            slope -= odds / (1 + odds) * math.tanh(u) * (2 * eta - 1) * a / 2
-        if pseudo >= 0:
-            others = (eta * (count[k] + pseudo) - eta * p / chance) / max(count[k] - 1 + pseudo, 0.01)
-            eta = min(max(others, 0.01), 0.99)
-        variance = 1 / diagonal[winner[r]] + 1 / diagonal[loser[r]]
-        d += variance * slope / (1 - min(curvature[r] * variance, LARGEST_LEVERAGE))
-        won = seen(a * d, eta, shift - tau, normal)
-        lost = seen(-a * d, eta, -shift - tau, normal) if normal else 1 - won
-        log_chance[r] = math.log(max(won, TINY) / max(won + lost, TINY))

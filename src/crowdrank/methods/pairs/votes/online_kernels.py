@@ -1,24 +1,24 @@
 """The closed-form Bayesian update of Crowd-BT, one judgment at a time (Chen et al., WSDM 2013, §4.1), and its ties.
 
-What is believed: the score of entry i is normal with `mean[i]` and `variance[i]`; the quality of annotator k is
-Beta(`alpha[k]`, `beta[k]`). A judgment moves both means and variances along the derivatives of its log-likelihood at
-the means (Stein's lemma, eq. 12 to 15):
+The state: the score of entry i is normal with `mean[i]` and `variance[i]`; the quality of annotator k is
+Beta(`alpha[k]`, `beta[k]`). A judgment changes both means and variances by the first two derivatives of its
+log-likelihood by the gap, slope and curvature, at the means (Stein's lemma, eq. 12 to 15):
 
-    μ_i += σ_i² pull,  μ_j −= σ_j² pull,  σ² *= max(1 + σ² bend, κ)
+    μ_i += σ_i² slope,  μ_j −= σ_j² slope,  σ² *= max(1 + σ² curvature, κ)
 
 and replaces the Beta by the one with the mean and variance of the true posterior (eq. 17, 18), which is a mixture of
-two Betas: Beta(α + 1, β), should the vote be right, with share w, and Beta(α, β + 1). Written so, no digits are lost:
-with A = αβ + wβ + (1 − w)α,
+two Betas: Beta(α + 1, β), if the vote is right, with weight w, and Beta(α, β + 1). This form loses no digits: with A =
+αβ + wβ + (1 − w)α,
 
     α' = (α + w) r,   β' = (β + 1 − w) r,   r = A / (A + w (1 − w) (α + β + 2))
 
-Where the paper's expansion of C1, the chance that i is truly better (eq. 19, in which s^μ is a misprint for e^μ), may
-leave (0, 1), ours is the fraction with the same first two terms, which cannot: ½ + (p − ½) / (1 + (σ_i² + σ_j²) p (1 −
-p)), p = σ(μ_i − μ_j).
+The paper's expansion of C1, the chance that i is truly better (eq. 19, in which s^μ is a misprint for e^μ), may leave
+(0, 1). Ours is the fraction with the same first two terms, which cannot: ½ + (p − ½) / (1 + (σ_i² + σ_j²) p (1 − p)), p
+= σ(μ_i − μ_j).
 
-Ties are Davidson's with the readiness τ, as far as the annotator tells anything: f = (1 − u) t(0) + u t(d), with u =
-(2η − 1)², t(d) = τ / (τ + 2 cosh(d / 2)). At η = ½, 0 and 1 this is the model of `crowd-bt`, and its moments are those
-of a Beta in closed form.
+Ties follow Davidson's model with the threshold τ, the more the better the annotator: f = (1 − u) t(0) + u t(d), with u
+= (2η − 1)², t(d) = τ / (τ + 2 cosh(d / 2)). At η = ½, 0 and 1 this is the model of `crowd-bt`, and its moments are
+those of a Beta in closed form.
 """
 
 from __future__ import annotations
@@ -27,47 +27,45 @@ import math
 
 import numba as nb
 
-KAPPA = 1e-4  # κ of the paper: no judgment takes away more of a variance
-WIDEST = 100.0  # variance; votes against all expectation widen beliefs, and must not do so without end
+KAPPA = 1e-4  # κ of the paper: the smallest factor by which one judgment changes a variance
+WIDEST = 100.0  # largest variance: very unlikely votes increase it, and must not do so without limit
 
 
 @nb.njit(cache=True, nogil=True)
 def win(gap, spread, alpha, beta, ties):
-    """The judgment that the first entry is better. `gap` is the difference of the means, `spread` the sum of the
-    variances.
+    """The judgment that the first entry is better: its chance, slope and curvature, and the annotator's new α and β.
 
-    Its chance; pull and bend; the annotator's new α and β.
+    `gap` is the difference of the means, `spread` the sum of the variances.
     """
-    seen, unseen = logistic(gap), logistic(-gap)
-    told = alpha * seen / (alpha * seen + beta * unseen)
-    pull, curvature = told - seen, told * (1 - told) - seen * (1 - seen)
-    right = truly(seen, spread) * alpha
-    wrong = (1 - truly(seen, spread)) * beta
+    better, worse = logistic(gap), logistic(-gap)
+    posterior = alpha * better / (alpha * better + beta * worse)
+    slope, curvature = posterior - better, posterior * (1 - posterior) - better * (1 - better)
+    right = truly_better(better, spread) * alpha
+    wrong = (1 - truly_better(better, spread)) * beta
     chance = (right + wrong) / (alpha + beta)
     share = right / (right + wrong)
     a, b = matched(alpha, beta, share)
     if ties > 0:
-        tie, slope, curve = tie_chance(gap, alpha, beta, ties)
+        tie, tie_slope, tie_curvature = tie_chance(gap, alpha, beta, ties)
         chance *= 1 - tie
-        pull -= slope / (1 - tie)
-        curvature -= curve / (1 - tie) + (slope / (1 - tie)) ** 2
-    return chance, pull, curvature, a, b
+        slope -= tie_slope / (1 - tie)
+        curvature -= tie_curvature / (1 - tie) + (tie_slope / (1 - tie)) ** 2
+    return chance, slope, curvature, a, b
 
 
 @nb.njit(cache=True, nogil=True)
 def tie(gap, alpha, beta, ties):
     """The same for a tie."""
-    chance, slope, curve = tie_chance(gap, alpha, beta, ties)
-    pull = slope / chance
-    curvature = curve / chance - pull * pull
+    chance, chance_slope, chance_curvature = tie_chance(gap, alpha, beta, ties)
+    slope = chance_slope / chance
+    curvature = chance_curvature / chance - slope * slope
     a, b = tie_moments(alpha, beta, tie_at(gap, ties)[0] * (ties + 2) / ties)
-    return chance, pull, curvature, a, b
+    return chance, slope, curvature, a, b
 
 
 @nb.njit(cache=True, nogil=True)
 def tie_moments(alpha, beta, rarer):
-    """The Beta with the moments of the posterior after a tie between entries that tie `rarer` times as often as equal
-    ones.
+    """The Beta with the moments of the posterior after a tie of entries that tie `rarer` times as often as equal ones.
 
     The likelihood is proportional to rarer + (1 − rarer) 4 η (1 − η): its moments under a Beta are sums of products.
     """
@@ -84,14 +82,14 @@ def tie_moments(alpha, beta, rarer):
 def tie_chance(gap, alpha, beta, ties):
     """The chance of a tie and its first two derivatives by the gap."""
     s = alpha + beta
-    blind = 4 * alpha * beta / (s * (s + 1))  # the mean of 1 − u
-    far, slope, curve = tie_at(gap, ties)
-    return blind * ties / (ties + 2) + (1 - blind) * far, (1 - blind) * slope, (1 - blind) * curve
+    random = 4 * alpha * beta / (s * (s + 1))  # the mean of 1 − u
+    chance, slope, curvature = tie_at(gap, ties)
+    return random * ties / (ties + 2) + (1 - random) * chance, (1 - random) * slope, (1 - random) * curvature
 
 
 @nb.njit(cache=True, nogil=True)
 def tie_at(gap, ties):
-    """Davidson's chance of a tie and its first two derivatives by the gap; what would overflow is divided by e^|gap / 2|."""
+    """Davidson's chance of a tie and its first two derivatives by the gap; divided by e^|gap / 2| against overflow."""
     e = math.exp(-abs(gap) / 2)
     whole = ties * e + 1 + e * e
     rise = math.copysign((1 - e * e) / (2 * whole), gap)
@@ -101,9 +99,9 @@ def tie_at(gap, ties):
 
 
 @nb.njit(cache=True, nogil=True)
-def truly(seen, spread):
-    """C1: the chance that the first entry is better, the gap being uncertain."""
-    return 0.5 + (seen - 0.5) / (1 + spread * seen * (1 - seen))
+def truly_better(chance, spread):
+    """C1: the chance that the first entry is better, given the chance at the mean gap and the variance of the gap."""
+    return 0.5 + (chance - 0.5) / (1 + spread * chance * (1 - chance))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -116,22 +114,22 @@ def matched(alpha, beta, share):
 
 @nb.njit(cache=True, nogil=True)
 def play(annotator, left, right, outcome, mean, variance, alpha, beta, counts):
-    """Take judgments one after the other; the beliefs, and the counts of decided votes and ties, change in place."""
+    """Processes judgments one after the other; changes the distributions and the counts of decided votes and ties."""
     for r in range(len(left)):
         i, j, k = left[r], right[r], annotator[r]
         if outcome[r] == 0:
             counts[1] += 1
-            _, pull, curvature, a, b = tie(mean[i] - mean[j], alpha[k], beta[k], readiness(counts))
+            _, slope, curvature, a, b = tie(mean[i] - mean[j], alpha[k], beta[k], tie_threshold(counts))
         else:
             counts[0] += 1
             if outcome[r] < 0:
                 i, j = j, i
-            _, pull, curvature, a, b = win(
-                mean[i] - mean[j], variance[i] + variance[j], alpha[k], beta[k], readiness(counts)
+            _, slope, curvature, a, b = win(
+                mean[i] - mean[j], variance[i] + variance[j], alpha[k], beta[k], tie_threshold(counts)
             )
         alpha[k], beta[k] = a, b
-        mean[i] += variance[i] * pull
-        mean[j] -= variance[j] * pull
+        mean[i] += variance[i] * slope
+        mean[j] -= variance[j] * slope
         variance[i] = narrowed(variance[i], curvature)
         variance[j] = narrowed(variance[j], curvature)
 
@@ -143,8 +141,8 @@ def narrowed(variance, curvature):
 
 
 @nb.njit(cache=True, nogil=True)
-def readiness(counts):
-    """τ at which equal entries would tie as often as entries did so far; 0 before the first tie."""
+def tie_threshold(counts):
+    """The threshold τ at which equal entries tie as often as entries did so far; 0 before the first tie."""
     return 2 * counts[1] / (counts[0] + 1)
 
 

@@ -1,15 +1,15 @@
-"""Posterior means: the middle of what the votes leave possible, where its highest point lies at the edge.
+"""Posterior means of scores and annotators' parameters, by Gaussian variational Bayes.
 
 All scores a little closer together and all qualities a little higher explain the votes of a weak crowd nearly as well.
-The most likely parameters, taken all at once, then lie off the middle: scores too close, by a quarter where annotators
-are hardly better than a coin. So the posterior is approximated by a normal distribution with a mean and a variance for
-each parameter (Gaussian variational Bayes). Its means are where the log-posterior averaged over that distribution is
-flat; its variances, one over the averaged curvature. Each follows from the other, so both are found in rounds, and with
-them what items and annotators are like in general: how far scores spread, the Beta distribution of the crowd's quality,
-and the normal one of its readiness to tie.
+The most likely parameters (the mode) are then far from the posterior mean: scores are too close together, by a quarter
+where annotators are hardly better than a coin. So the posterior is approximated by a normal distribution with a mean
+and a variance for each parameter. The means are where the gradient of the log-posterior, averaged over that
+distribution, is 0; each variance is one over the averaged curvature. Each depends on the other, so both are found in
+rounds. Every round also fits the priors that were not given: the strength of the prior on scores, the Beta distribution
+of quality, and the normal distribution of the tie thresholds.
 
-Rounds that go on and on in one direction say that this direction is poorly known: if each round moves ρ times as far as
-the one before, the variance along it is 1 / (1 − ρ) times what the curvature says (linear response: Giordano,
+Rounds that keep moving in one direction show that this direction is poorly determined: if each round moves ρ times as
+far as the one before, the variance along it is 1 / (1 − ρ) times that of the curvature (linear response: Giordano,
 Broderick, Jordan: Linear response methods for accurate covariance estimates from mean field variational Bayes, NeurIPS
 2015).
 """
@@ -17,72 +17,96 @@ Broderick, Jordan: Linear response methods for accurate covariance estimates fro
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from crowdrank.methods.pairs.votes.model import CLOUD, Priors, VoteModel, logistic
+from crowdrank.methods.pairs.votes.model import QUADRATURE, Priors, VoteModel, logistic
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.special import digamma, trigamma
 from crowdrank.study import Floats
 
-MOST_ROUNDS = 30
-SETTLED = 0.005  # standard errors, root mean square over parameters: what all do together matters more than each alone
-SLOWEST = 0.95  # ρ; what is slower is not told from rounding
-STEADY = 0.05  # change of ρ from round to round
-LEAST_LIKENESS = 0.95  # of the gaps of the votes at the mode and in the middle
+MAX_ROUNDS = 30
+SETTLED = 0.005  # standard errors, root mean square over parameters
+SLOWEST = 0.95  # largest ρ; a slower decrease cannot be distinguished from rounding
+STEADY = 0.05  # largest change of ρ from round to round
+LEAST_CORRELATION = 0.95  # of the gaps of the votes at the mode and at the mean
 LEAST_CURVATURE = 1e-3
-STEP = 3.0  # of the ladder that the prior is chosen from: it may be a step off
-VIRTUAL = 1.0  # annotators of unknown quality who join the crowd, lest few people be taken to be all alike
-NODES, SHARES = np.polynomial.hermite_e.hermegauss(9)
+STEP = 3.0  # between neighbouring strengths of the prior that it was chosen from: it may be one step off
+VIRTUAL = 1.0  # annotators of unknown quality added to the crowd, so that a few are not taken to be all alike
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 TINY = 1e-300
 
 Normal = Mapping[str, tuple[float, float]]  # as in Priors
+Status = Literal["settled", "rounds used up", "not identified"]
+
+
+class PosteriorMeans(NamedTuple):
+    """The means of all parameters, and how the rounds ended."""
+
+    x: Floats
+    common: Floats | None  # one standard error of the error that all parameters have in common
+    status: Status
 
 
 def posterior_means(
     model: VoteModel, mode: Floats, prior: float | None, quality_prior: tuple[float, float] | None
-) -> tuple[Floats, Floats] | None:
-    """The means of all parameters, and by how much all of them may be off together (one standard error).
+) -> PosteriorMeans:
+    """The posterior means, from the mode; priors that are not given are fitted.
 
-    Priors that are not given are fitted. `model` is left averaging over the posterior. None, and `model` as it was,
-    where the votes hardly tell scores from qualities: then no such distribution is near the mode.
+    Afterwards `model` averages over the posterior. Where the votes do not identify scores and qualities, no such
+    distribution is close to the mode: the mode is returned, and `model` is as it was.
     """
     priors, crowd = model.priors, quality_prior or (1.0, 1.0)
-    x, nothing = _from_mode(model, mode, crowd), np.zeros_like(mode)
-    common, change, before, before_length, rate, leapt = nothing, nothing, nothing, TINY, 0.0, False
-    for _ in range(MOST_ROUNDS):
+    x, moves, change = _start(model, mode, crowd), Moves(len(mode)), np.zeros_like(mode)
+    for _ in range(MAX_ROUNDS):
         model.variance, change = _variance(model, change)
-        crowd = quality_prior or _crowd(model, x, crowd)
-        score_prior = prior or _strength(model, x, priors.score)
-        model.priors = _priors(score_prior, crowd, _with_ties(model, x, priors.normal or {}))
-        near = minimise(model, x, max_iter=1, tol=0.1, what="intervals").x  # short steps are taken without another look
-        move, x = near - x, near
-        bent = model.hessian_product(move)
-        length = max(dot(move, bent), TINY)
-        last_rate, rate = rate, min(max(dot(before, bent) / before_length, 0.0), SLOWEST)
-        steady = abs(rate - last_rate) < STEADY < rate
-        if steady or (rate > STEADY and not leapt):
-            common = move * np.sqrt(rate / (1 - rate) / length)
-        if length <= SETTLED**2 * len(x):
-            break
-        if _likeness(model, x, mode) < LEAST_LIKENESS:
+        crowd = quality_prior or _fitted_quality_prior(model, x, crowd)
+        strength = prior or _fitted_score_prior(model, x, priors.score)
+        model.priors = _priors(strength, crowd, _with_fitted_ties(model, x, priors.normal or {}))
+        after = minimise(model, x, max_iter=1, tol=0.1, what="intervals").x  # a short step is not evaluated again
+        move, x = after - x, after
+        moves.add(move, model.hessian_product(move))
+        if moves.length <= SETTLED**2 * len(x):
+            return PosteriorMeans(x, moves.common, "settled")
+        if _correlation_of_gaps(model, x, mode) < LEAST_CORRELATION:
             model.variance, model.priors = None, priors
-            return None
-        before, before_length = move, length
-        if steady:
-            x = x + rate / (1 - rate) * move  # where all further rounds would lead
+            return PosteriorMeans(mode, None, "not identified")
+        if moves.steady:
+            x = x + moves.extrapolate()
             model.evaluate(x)
-            before, leapt = nothing, True
-    return x, common
+    return PosteriorMeans(x, moves.common, "rounds used up")
+
+
+class Moves:
+    """How far the rounds move, in squared standard errors, and ρ, the rate at which the moves shrink."""
+
+    def __init__(self, size: int) -> None:
+        self.common = self.last = np.zeros(size)
+        self.length, self.rate = TINY, 0.0
+        self.steady = self.extrapolated = False
+
+    def add(self, move: Floats, hessian_times_move: Floats) -> None:
+        """Update the rate, and the error that all parameters have in common, with the move of a round."""
+        rate = min(max(dot(self.last, hessian_times_move) / self.length, 0.0), SLOWEST)
+        self.steady = abs(rate - self.rate) < STEADY < rate
+        self.last, self.length, self.rate = move, max(dot(move, hessian_times_move), TINY), rate
+        if self.steady or (rate > STEADY and not self.extrapolated):
+            self.common = move * np.sqrt(rate / (1 - rate) / self.length)
+
+    def extrapolate(self) -> Floats:
+        """The sum of all further moves, if they go on shrinking at this rate; the next move starts a new series."""
+        move, self.last, self.extrapolated = self.last, np.zeros_like(self.last), True
+        return np.asarray(self.rate / (1 - self.rate) * move)
 
 
 def _priors(score: float, crowd: tuple[float, float], normal: Normal) -> Priors:
-    """On the logit scale a Beta density has one more of each, which is right where it is averaged over, not made large."""
+    """Priors with the Beta density of quality on the logit scale, where both parameters are greater by one."""
     return Priors(score, (crowd[0] + 1, crowd[1] + 1), normal)
 
 
-def _from_mode(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Floats:
-    """Near the mode, but for qualities that ran off to the ends, where there is nothing to average over."""
+def _start(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Floats:
+    """Close to the mode, without the qualities that diverged, around which there is nothing to average over."""
     model.priors = _priors(model.priors.score, crowd, model.priors.normal or {})
     x = minimise(model, mode, max_iter=20, tol=0.05, what="intervals").x
     model.evaluate(x)
@@ -90,7 +114,7 @@ def _from_mode(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Fl
 
 
 def _variance(model: VoteModel, last: Floats) -> tuple[Floats, Floats]:
-    """One over the curvature of every parameter, and the change of its logarithm; half of it where it goes to and fro."""
+    """One over the curvature of every parameter, and the change of its logarithm; half the change if it alternates."""
     wanted = 1 / np.maximum(model.diagonal(), LEAST_CURVATURE)
     if model.variance is None:
         return wanted, last
@@ -99,44 +123,43 @@ def _variance(model: VoteModel, last: Floats) -> tuple[Floats, Floats]:
     return model.variance * np.exp(change), change
 
 
-def _likeness(model: VoteModel, one: Floats, other: Floats) -> float:
-    """The correlation of the gaps that votes are about."""
+def _correlation_of_gaps(model: VoteModel, one: Floats, other: Floats) -> float:
+    """The correlation of the gaps between the items of each vote, at two points."""
     gaps, others = (x[model.votes.winner] - x[model.votes.loser] for x in (one, other))
     return float(dot(gaps, others) / max(np.sqrt(dot(gaps, gaps) * dot(others, others)), TINY))
 
 
-def _strength(model: VoteModel, x: Floats, chosen: float) -> float:
-    """The prior on scores, near the chosen one, under which scores would be as far out as they are."""
+def _fitted_score_prior(model: VoteModel, x: Floats, chosen: float) -> float:
+    """The strength, close to the chosen one, whose expected log-density equals that of the scores."""
 
     def log_density(s: Floats) -> Floats:
         if model.normal:
-            from scipy.special import log_ndtr  # here, not above: most methods do without SciPy
+            from scipy.special import log_ndtr  # not at the top: most methods do not need SciPy
 
             return np.asarray(log_ndtr(s / 2**0.5) + log_ndtr(-s / 2**0.5))
         return np.asarray(-np.logaddexp(0, s) - np.logaddexp(0, -s))
 
     assert model.variance is not None
     score, error = x[: model.n_entries], np.sqrt(model.variance[: model.n_entries])
-    seen = sum(share * log_density(score + errors * error).mean() for errors, share in CLOUD)
+    observed = sum(share * log_density(score + errors * error).mean() for errors, share in QUADRATURE)
     t = np.linspace(-12, 12, 1001)
     density, step = log_density(np.sinh(t)), np.cosh(t)
     strengths = chosen * STEP ** np.linspace(-1, 1, 17)
     weights = [step * np.exp(strength * density) for strength in strengths]
-    return float(np.interp(seen, [weight @ density / weight.sum() for weight in weights], strengths))
+    return float(np.interp(observed, [weight @ density / weight.sum() for weight in weights], strengths))
 
 
-def _crowd(model: VoteModel, x: Floats, near: tuple[float, float]) -> tuple[float, float]:
-    """The Beta distribution of the crowd's quality: the one most likely to give such annotators."""
+def _fitted_quality_prior(model: VoteModel, x: Floats, start: tuple[float, float]) -> tuple[float, float]:
+    """The Beta distribution of quality in the crowd, by maximum likelihood."""
     assert model.variance is not None
     where = model.layout.slices["quality"]
     a, b = as_beta(x[where], model.variance[where])
     total = model.n_profiles + VIRTUAL
-    seen = (
-        np.array([(digamma(one) - digamma(a + b)).sum() - VIRTUAL for one in (a, b)]) / total
-    )  # mean log η and log(1 − η)
-    found = np.array(near)
+    # The means of log η and log(1 − η).
+    observed = np.array([(digamma(one) - digamma(a + b)).sum() - VIRTUAL for one in (a, b)]) / total
+    found = np.array(start)
     for _ in range(50):
-        slope = digamma(found) - digamma(found.sum()) - seen
+        slope = digamma(found) - digamma(found.sum()) - observed
         curvature = np.diag(trigamma(found)) - trigamma(found.sum())
         step = np.linalg.solve(curvature, slope) / found
         found *= np.exp(-np.clip(step, -1, 1))
@@ -145,8 +168,8 @@ def _crowd(model: VoteModel, x: Floats, near: tuple[float, float]) -> tuple[floa
     return float(found[0]), float(found[1])
 
 
-def _with_ties(model: VoteModel, x: Floats, normal: Normal) -> Normal:
-    """The normal priors, that of the readiness to tie fitted: the mean and standard deviation that annotators have."""
+def _with_fitted_ties(model: VoteModel, x: Floats, normal: Normal) -> Normal:
+    """The normal priors, with the mean and standard deviation of the annotators' tie thresholds."""
     if "ties" not in normal:
         return normal
     assert model.variance is not None
@@ -158,9 +181,9 @@ def _with_ties(model: VoteModel, x: Floats, normal: Normal) -> Normal:
 
 
 def as_beta(logit: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """The Beta distributions of quality whose normal approximations on the logit scale these are."""
+    """The Beta distributions of quality that have these normal approximations on the logit scale."""
     points = logit + np.sqrt(variance) * NODES[:, None]
-    shares = (SHARES / SHARES.sum())[:, None]
+    shares = (WEIGHTS / WEIGHTS.sum())[:, None]
     mean = (shares * logistic(points)).sum(axis=0)
     total = 1 / (variance * (shares * logistic(points) * logistic(-points)).sum(axis=0))
     return total * mean, total * (1 - mean)

@@ -1,9 +1,9 @@
-"""Between which values an annotator's quality lies.
+"""The intervals of annotators' quality.
 
-Near its ends quality has no bell-shaped posterior on any scale, so there is no short cut by a standard error: the
-posterior of each rater's quality, everything else given, is computed at points on the logit scale. Scores are averaged
-over: what is not known of a gap brings the chances of both answers closer together. What is lost by holding all else
-fixed, which is little, the quantiles are stretched by.
+Close to 0 and 1 the posterior of quality is not normal on any scale, so a standard error is not enough: the posterior
+of each profile's quality, everything else fixed, is computed at points on the logit scale. Scores are averaged over:
+the uncertainty of a gap brings the chances of both answers closer together. The other parameters are fixed, which makes
+the interval a little too short; the quantiles are stretched by as much.
 """
 
 from __future__ import annotations
@@ -20,41 +20,40 @@ from crowdrank.study import Floats
 
 POINTS = np.linspace(-6, 6, 33)  # in standard errors
 WIDEST = 2.0  # standard error on the logit scale: three quarters of all possible qualities
-NINETY_FIVE = math.log(0.975 / 0.025)  # log-odds
+LOG_ODDS_975 = math.log(0.975 / 0.025)
 
 
 def quality_interval(
     model: VoteModel, x: Floats, variance: Floats, prior: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """The 95 % intervals of all raters' quality, given its Beta prior and the variance of every parameter.
+    """The 95 % interval of the quality of each profile, given its Beta prior and the variance of every parameter.
 
     `model` was last evaluated at x.
     """
     where = model.layout.slices["quality"]
-    alone = 1 / np.maximum(model.diagonal(), 1 / WIDEST**2)
+    conditional = 1 / np.maximum(model.diagonal(), 1 / WIDEST**2)
     counts = np.bincount(model.profile, model.votes.weight, model.n_profiles)
-    furthest = np.log(2 + counts)  # whoever has been right n times is not known to be better than that
+    furthest = np.log(2 + counts)  # n right answers do not support a higher quality than that
     centre = np.clip(x[where], -furthest, furthest)
-    logit = centre[:, None] + np.sqrt(alone[where])[:, None] * POINTS
+    logit = centre[:, None] + np.sqrt(conditional[where])[:, None] * POINTS
     right, wrong = logistic(logit), logistic(-logit)
     log_density = prior[0] * np.log(right) + prior[1] * np.log(wrong)
-    v = model.votes
-    rows = model.profile, v.winner, v.loser, v.kind, v.weight
-    _add_log_chances(*rows, x[: model.n_entries], alone, model.profiles(x), right, wrong, model.normal, log_density)
+    scores = x[: model.n_entries], conditional
+    _add_log_chances(model.rows, *scores, model.profiles(x), right, wrong, model.normal, log_density)
     share = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     slope = np.diff(np.pad(share, ((0, 0), (1, 1))), axis=1)
-    # The trapezoidal rule and its first correction.
+    # The trapezoidal rule with its first correction.
     below = np.cumsum(share, axis=1) - share / 2 - (slope[:, :-1] + slope[:, 1:]) / 24
     below = np.clip(below, TINY, 1 - 1e-15)
     log_odds = np.log(below / (1 - below))  # nearly linear, unlike the share itself
-    low, middle, high = (_where_it_reaches(log_odds, logit, level) for level in (-NINETY_FIVE, 0.0, NINETY_FIVE))
-    stretch = np.sqrt(np.maximum(variance[where] / alone[where], 1.0))
-    return logistic(middle - stretch * (middle - low)), logistic(middle + stretch * (high - middle))
+    low, median, high = (_crossing(log_odds, logit, level) for level in (-LOG_ODDS_975, 0.0, LOG_ODDS_975))
+    stretch = np.sqrt(np.maximum(variance[where] / conditional[where], 1.0))
+    return logistic(median - stretch * (median - low)), logistic(median + stretch * (high - median))
 
 
-def _where_it_reaches(below: Floats, logit: Floats, level: float) -> Floats:
-    """By linear interpolation in each row, where what grows passes a level."""
+def _crossing(below: Floats, logit: Floats, level: float) -> Floats:
+    """The logit at which each row of `below`, which increases, crosses a level; by linear interpolation."""
     rows = np.arange(len(below))
     after = np.clip((below < level).sum(axis=1), 1, below.shape[1] - 1)
     start, end = below[rows, after - 1], below[rows, after]
@@ -63,23 +62,24 @@ def _where_it_reaches(below: Floats, logit: Floats, level: float) -> Floats:
 
 
 @nb.njit(cache=True, nogil=True)
-def _add_log_chances(profile, winner, loser, kind, weight, score, variance, profiles, right, wrong, normal, total):
-    """Adds the log-probability of every vote to its rater's row, for each quality of that row."""
-    blur = 0.5 if normal else math.pi / 8  # by so much of its variance a gap counts less: exact for the normal link
+def _add_log_chances(rows, score, variance, profiles, right, wrong, normal, total):
+    """Adds the log-probability of every vote to the row of its profile, for each quality of that row."""
+    profile, winner, loser, kind, weight = rows
+    shrinkage = 0.5 if normal else math.pi / 8  # of a gap per unit of its variance: exact for the normal link
     for r in range(len(winner)):
         k = profile[r]
         a, tau, bias = profiles[2, k], profiles[3, k], profiles[4, k]
         tied = kind[r] == TIED
         shift = -bias if kind[r] == WON_RIGHT else bias
         d = a * (score[winner[r]] - score[loser[r]])
-        d /= math.sqrt(1 + blur * a * a * (variance[winner[r]] + variance[loser[r]]))
+        d /= math.sqrt(1 + shrinkage * a * a * (variance[winner[r]] + variance[loser[r]]))
         threshold = tau if normal else 0.0
-        seen, not_seen = 1.0, 1.0
+        if_right, if_wrong = 1.0, 1.0
         if normal or not tied:
-            seen = branch(d + shift, threshold, tied, normal)[0]
-            not_seen = branch(-d + shift, threshold, tied, normal)[0]
+            if_right = branch(d + shift, threshold, tied, normal)[0]
+            if_wrong = branch(-d + shift, threshold, tied, normal)[0]
         for g in range(right.shape[1]):
-            chance = right[k, g] * seen + wrong[k, g] * not_seen
+            chance = right[k, g] * if_right + wrong[k, g] * if_wrong
             if tau > 0 and not normal:
                 odds = tau / (2 * math.cosh((right[k, g] - wrong[k, g]) * d / 2))
                 chance *= odds / (1 + odds) if tied else 1 / (1 + odds)

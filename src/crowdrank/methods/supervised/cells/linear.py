@@ -26,7 +26,7 @@ from crowdrank.methods.supervised.cells.training_set import TrainedMethod, Train
 from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_whole_number, choice
+from crowdrank.settings import check, check_choice, check_whole_number
 from crowdrank.study import Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
 
 WEIGHTS = ("mixed", "own", "shared")
@@ -65,7 +65,7 @@ class LinearMethod(Protocol):
 
 def check_linear(method: LinearMethod) -> None:
     """Refuse settings that no linear method can have."""
-    choice("weights", method.weights, WEIGHTS)
+    check_choice("weights", method.weights, WEIGHTS)
     target(method.measure)
     check(
         isinstance(method.max_iter, int) and method.max_iter >= STAGES,
