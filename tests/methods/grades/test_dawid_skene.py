@@ -1,4 +1,4 @@
-"""Against a slow EM written from the paper, and simulated crowds. Against crowd-kit: benchmarks/graded.py --agreement."""
+"""Against a slow EM written from the paper, and simulated crowds (against crowd-kit: benchmarks/graded.py)."""
 
 import math
 from collections import defaultdict

@@ -145,7 +145,7 @@ def test_difficulty_from_two_halves(build, method):
 
 
 def test_few_judgments_follow_the_crowd(build):
-    """Annotators of one item are taken to grade as the crowd does; without shrinkage, two grades would be trusted fully."""
+    """An annotator of one item is taken to be like the crowd; without shrinkage, two grades would be trusted fully."""
     rows, _, _ = crowd(seed=4)
     consensus = GDA().fit(build.judgments(grades=[*rows, ("t0", "newcomer", "i0000", 3.0)]))
     told = as_column(consensus, "informativeness")
@@ -232,7 +232,7 @@ def test_log_curves_with_difficulty():
 
 
 def test_gradient_and_information(build):
-    """The gradient by finite differences; the information is the mean of the squared slopes of the log-probabilities."""
+    """The gradient by finite differences; the information is the mean of squared slopes of the log-probabilities."""
     rng = np.random.default_rng(1)
     count, x = rng.uniform(size=(3, 7)), np.linspace(-2, 2, 7)
     theta = rng.normal(size=6)

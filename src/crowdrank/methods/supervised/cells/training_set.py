@@ -1,4 +1,6 @@
-"""What a supervised method learns from: the tasks whose gold tells items apart, some of them held back to choose settings on."""
+"""What a supervised method learns from: the tasks whose gold tells items apart, some of them held back to choose
+settings on.
+"""
 
 from __future__ import annotations
 
