@@ -38,8 +38,8 @@ class Levels:
 def grade_levels(grades: Grades) -> Levels:
     """The distinct grades as levels.
 
-    More than MOST_LEVELS grades are merged into so many about equally frequent levels, each with the mean of its grades.
-    Without grades, the scale has one level.
+    More than MOST_LEVELS grades are merged into so many about equally frequent levels; the value of such a level is the
+    mean of its grades. Without grades, the scale has one level.
     """
     if not len(grades):
         return Levels(np.zeros(1), np.zeros(0, np.int32))
@@ -85,7 +85,7 @@ def as_rankings(judgments: Judgments) -> Rankings:
 
 
 def as_lists(judgments: Judgments) -> Rankings:
-    """As `as_rankings`, with every entry once in a list; several grades of an item by an annotator count as their mean."""
+    """As `as_rankings`, with every entry once in a list: repeated grades of an item count as their mean."""
     lists = as_rankings(judgments)
     return _once_each(lists) if len(judgments.grades) else lists
 
@@ -165,8 +165,8 @@ def _neighbours_in_lists(lists: Rankings, used: NDArray[np.bool_]) -> tuple[Code
     if not used.any():
         return lists.entry[:0], lists.entry[:0]
     same = lists.row_list[1:] == lists.row_list[:-1]
-    beside = np.flatnonzero(same if used.all() else same & used[lists.row_list[1:]])
-    return lists.entry[beside], lists.entry[beside + 1]
+    first = np.flatnonzero(same if used.all() else same & used[lists.row_list[1:]])
+    return lists.entry[first], lists.entry[first + 1]
 
 
 def _neighbours_in_grades(grades: Grades, vocabulary: Vocabulary) -> tuple[Codes, Codes]:
@@ -174,8 +174,8 @@ def _neighbours_in_grades(grades: Grades, vocabulary: Vocabulary) -> tuple[Codes
     keys = np.sort((grades.annotator.astype(np.int64) << 32) | grades.entry)
     annotator, entry = keys >> 32, (keys & 0xFFFFFFFF).astype(np.int32)
     task = vocabulary.entry_task[entry]
-    beside = np.flatnonzero((annotator[1:] == annotator[:-1]) & (task[1:] == task[:-1]))
-    return entry[beside], entry[beside + 1]
+    first = np.flatnonzero((annotator[1:] == annotator[:-1]) & (task[1:] == task[:-1]))
+    return entry[first], entry[first + 1]
 
 
 def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:

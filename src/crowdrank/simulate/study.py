@@ -60,7 +60,7 @@ def judgments_of(
 
 
 def draw_distinct(rng: np.random.Generator, rows: int, each: int, among: int) -> Codes:
-    """Rows of `each` different codes below `among`, all sets equally likely (Floyd's algorithm for all rows at once)."""
+    """Rows of `each` different codes below `among`, all sets equally likely (Floyd's algorithm)."""
     drawn = np.empty((rows, each), dtype=np.int32)
     for column in range(each):
         newest = among - each + column

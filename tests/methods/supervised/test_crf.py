@@ -9,7 +9,7 @@ from crowdrank.methods.supervised.cells.linear import first_unless_better
 
 
 def crowd(tasks=60, items=7, seed=0, prefix="q"):
-    """`good` sees the grade, `reversed` its opposite, `random` guesses, `picky` lists only relevant items, unordered."""
+    """`good` sees the grade, `reversed` its opposite, `random` guesses, `picky` lists relevant items, unordered."""
     rng = np.random.default_rng(seed)
     rows, gold = [], []
     for task in (f"{prefix}{number:03}" for number in range(tasks)):

@@ -181,7 +181,7 @@ def standardised(values: Floats, vocabulary: Vocabulary) -> Floats:
 
 
 def lightgbm_module() -> Any:
-    """LightGBM, which not everybody has installed."""
+    """LightGBM, an optional dependency."""
     try:
         import lightgbm
     except ImportError:

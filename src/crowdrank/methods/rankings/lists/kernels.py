@@ -1,9 +1,9 @@
 """Likelihood of lists under the Plackett-Luce model, and its derivatives.
 
 A list is a series of groups of tied rows, best first. From a group of m, the items are chosen one after the other:
-after r choices, m − r are left; each item then counts a share (m − r) / m of its worth, beside the worth of all items
-that follow (`below`). D is the total worth that a choice is made among. The last item of a list is no choice; where
-`unlisted` is −1, no choice is made within the last group.
+after r choices, m − r are left; each item then counts a share (m − r) / m of its worth, in addition to the worth of all
+items that follow (`below`). D is the total worth that a choice is made among. The last item of a list is no choice;
+where `unlisted` is −1, no choice is made within the last group.
 
 `lists` (ListData) are the lists. `into` has two vectors over the entries and two numbers per task: a number per task is
 what all unlisted items of the task get; it is subtracted again from the listed ones.

@@ -34,10 +34,10 @@ class DiscountTable:
 
 
 @nb.njit(cache=True, nogil=True)
-def expect_levels(begin, stop, contests, leads, log_factor, room, out):
+def expect_levels(begin, stop, contests, leads, log_factor, arrays, out):
     """For the levels of lists `begin` to `stop`, contest by contest."""
     (starts, won, size, undecided), (slope, step) = contests, leads
-    weight, base, state = room
+    weight, base, state = arrays
     for number in range(begin, stop):
         _start_distribution(base, undecided[number], log_factor[number])
         for level in range(starts[number], starts[number + 1]):
@@ -51,10 +51,10 @@ def expect_levels(begin, stop, contests, leads, log_factor, room, out):
 
 
 @nb.njit(cache=True, nogil=True)
-def expect_rows(begin, stop, contests, trust, log_factor, room, out):
+def expect_rows(begin, stop, contests, trust, log_factor, arrays, out):
     """For rows `begin` to `stop` of ballots of pairs."""
     starts, lead, undecided = contests
-    weight, base, state = room
+    weight, base, state = arrays
     for row in range(begin, stop):
         # Neighbouring rows are often equal, and exponentials are expensive.
         if row == begin or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
