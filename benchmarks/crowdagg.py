@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import crowdrank as cr
-from crowdrank.methods.rankings.crowdagg import CrowdAgg, _Crowd
+from crowdrank.methods.rankings.crowdagg import CrowdAgg, StudyBallots
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from reference.crowdagg import algorithm_1, algorithm_2, expected_discounts
@@ -52,9 +52,9 @@ def seconds(work: Callable[[], object], times: int = 5) -> float:
     return min(took)
 
 
-def chances(crowd: _Crowd, n: int) -> np.ndarray:
+def chances(ballots: StudyBallots, n: int) -> np.ndarray:
     """What the first annotator said, as the matrix that the algorithms take."""
-    lists = crowd.lists
+    lists = ballots.lists
     rows = slice(lists.row_starts[0], lists.row_starts[1])
     entry, won = lists.entry[rows], lists.won[lists.row_level[rows]]
     chance = np.full((n, n), 0.5)
@@ -64,9 +64,9 @@ def chances(crowd: _Crowd, n: int) -> np.ndarray:
 
 def one_pass(n: int) -> str:
     """A row of the first table."""
-    crowd = _Crowd(graded(1, n, ANNOTATORS, JUDGED), CrowdAgg())
-    ours = seconds(lambda: crowd.gains(np.ones(ANNOTATORS)))
-    chance, discount = chances(crowd, n), lambda rank: 1 / np.log2(1 + rank)
+    ballots = StudyBallots(graded(1, n, ANNOTATORS, JUDGED), CrowdAgg())
+    ours = seconds(lambda: ballots.gains(np.ones(ANNOTATORS)))
+    chance, discount = chances(ballots, n), lambda rank: 1 / np.log2(1 + rank)
     slow = ANNOTATORS * seconds(lambda: expected_discounts(algorithm_1(chance), discount), 1) if n <= 1000 else np.nan
     fast = ANNOTATORS * seconds(lambda: expected_discounts(algorithm_2(chance), discount), 1)
     return f"| {n:,} | {ours * 1e3:.2f} ms | {slow:.2f} s | {fast:.2f} s | {fast / ours:,.0f} × |".replace("nan s", "–")

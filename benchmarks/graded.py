@@ -24,7 +24,7 @@ from harness import Case, side_by_side, timed
 import crowdrank as cr
 
 SIZES = {"10k": 20, "100k": 200, "1M": 2000}  # tasks of 100 items with five grades each
-Study = cr.simulate.Study
+Study = cr.simulate.SimulatedStudy
 Tool = Callable[[Study], Callable[[], np.ndarray]]
 
 

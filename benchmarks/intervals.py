@@ -39,7 +39,7 @@ IN_BRACKETS = "Standard errors are in brackets, in thousandths."
 
 def simulated(
     method: str, size: tuple[int, int, int], quality: tuple[float, float], ties: float, seed: int
-) -> cr.simulate.Study:
+) -> cr.simulate.SimulatedStudy:
     """Votes from the model of the method: the simulator's own, or Thurstone's with Glenn and David's ties."""
     items, annotators, votes = size
     study = cr.simulate.pairs(items, annotators, votes, quality=quality, ties=ties, seed=seed)
@@ -54,7 +54,7 @@ def simulated(
     return replace(study, judgments=replace(study.judgments, pairs=replace(pairs, outcome=outcome)))
 
 
-def inside(study: cr.simulate.Study, consensus: cr.Consensus) -> dict[str, float]:
+def inside(study: cr.simulate.SimulatedStudy, consensus: cr.Consensus) -> dict[str, float]:
     """The shares of scores, ranks and qualities inside their intervals."""
     truth, centre, columns = study.gold.value, consensus.score.mean(), consensus.annotator_columns
     rank = np.argsort(np.argsort(-truth)) + 1

@@ -31,7 +31,9 @@ GROWN = {
 }
 
 
-def study(tasks: int, items: int, annotators: int, top_k: int | None = None) -> tuple[cr.Features, cr.simulate.Study]:
+def study(
+    tasks: int, items: int, annotators: int, top_k: int | None = None
+) -> tuple[cr.Features, cr.simulate.SimulatedStudy]:
     """Features that tell the true order, and a crowd."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(tasks * items, FEATURES))

@@ -28,7 +28,7 @@ DESIGNS = {
     "neighbours only": {"spread": 5.0, "neighbours": 2},
     "hostile": {"spread": 1.0, "spammers": 0.3, "malicious": 0.2},
 }
-Study = cr.simulate.Study
+Study = cr.simulate.SimulatedStudy
 Scores = tuple[np.ndarray, np.ndarray | None]  # of the items, and of the annotators where a tool has them
 
 

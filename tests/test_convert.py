@@ -296,7 +296,7 @@ def test_thousands_of_grades_are_taken_together(build):
     grades = rng.normal(size=5000)
     levels = grade_levels(build.judgments(grades=[("t", "k", f"i{n:04}", g) for n, g in enumerate(grades)]).grades)
     assert len(levels) == 32
-    assert levels.notes[0].startswith("5,000 different grades taken together into 32 steps")
+    assert levels.notes[0].startswith("5,000 different grades are merged into 32 levels")
     counts = np.bincount(levels.code)
     assert (counts.min(), counts.max()) == (156, 157)
     for step in range(32):

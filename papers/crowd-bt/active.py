@@ -64,7 +64,7 @@ def table_5() -> Iterator[Cell]:
             yield {"row": row, "column": f"{share:.0%}", "value": reached if reached is None else float(reached)}
 
 
-def simulated(quality: tuple[int, int], seed: int) -> cr.simulate.Study:
+def simulated(quality: tuple[int, int], seed: int) -> cr.simulate.SimulatedStudy:
     """20,000 questions of which a policy may choose, 100 objects and annotators; answers are right with probability η."""
     return cr.simulate.pairs(100, 100, 20_000, quality=quality, spread=None, seed=seed)
 

@@ -46,7 +46,7 @@ def table_1() -> Iterator[Cell]:
                 yield {"row": row, "column": str(quality), "value": accuracy(consensus, study.gold)}
 
 
-def with_gold_pairs(study: cr.simulate.Study, seed: int) -> tuple[cr.Judgments, cr.Gold]:
+def with_gold_pairs(study: cr.simulate.SimulatedStudy, seed: int) -> tuple[cr.Judgments, cr.Gold]:
     """The study, and a second task in which every annotator judges five pairs whose order is known."""
     words, votes = study.judgments.vocabulary, study.judgments.pairs
     rng = np.random.default_rng(1000 + seed)

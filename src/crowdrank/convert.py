@@ -1,4 +1,4 @@
-"""From the judgments of a study to what a method takes: lists, pairs, votes. The only data preparation there is.
+"""From the judgments of a study to the input of a method: lists, pairs, votes. All data preparation is here.
 
 Equal grades and equal ranks are ties.
 """
@@ -19,13 +19,13 @@ from crowdrank.numerics.keys import WON_LEFT as WON_LEFT
 from crowdrank.numerics.keys import WON_RIGHT as WON_RIGHT
 from crowdrank.study import LEFT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
-MOST_LEVELS = 32  # of grades; finer ones are taken together by methods that learn something for each grade
-MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more is a mistake or needs a method that does not look at pairs
+MOST_LEVELS = 32  # of grades; methods with parameters for each grade merge more grades into so many levels
+MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more pairs need a method that does not expand lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """The grades of a study as steps of one scale: row r has the step `code[r]`, which stands for the grade `value[code[r]]`."""
+    """The grades of a study as levels of one scale: row r has level `code[r]`, whose grade is `value[code[r]]`."""
 
     value: Floats  # ascending
     code: Codes
@@ -36,8 +36,10 @@ class Levels:
 
 
 def grade_levels(grades: Grades) -> Levels:
-    """The distinct grades, whatever numbers they are. More than MOST_LEVELS are cut into so many about equally frequent
-    steps, each standing for the mean of its grades. Where there are no grades, the scale has one step.
+    """The distinct grades as levels.
+
+    More than MOST_LEVELS grades are merged into so many about equally frequent levels; the value of such a level is the
+    mean of its grades. Without grades, the scale has one level.
     """
     if not len(grades):
         return Levels(np.zeros(1), np.zeros(0, np.int32))
@@ -46,20 +48,20 @@ def grade_levels(grades: Grades) -> Levels:
         return Levels(value, code)
     count = np.bincount(code)
     middle = np.cumsum(count) - count / 2
-    _, step = np.unique((middle * MOST_LEVELS / len(code)).astype(np.int64), return_inverse=True)
-    mean = np.bincount(step, value * count) / np.bincount(step, count)
-    told = f"{len(value):,} different grades taken together into {len(mean)} steps (mean keeps them apart)"
-    return Levels(mean, step.astype(np.int32)[code], (told,))
+    _, level = np.unique((middle * MOST_LEVELS / len(code)).astype(np.int64), return_inverse=True)
+    mean = np.bincount(level, value * count) / np.bincount(level, count)
+    note = f"{len(value):,} different grades are merged into {len(mean)} levels (mean uses them as they are)"
+    return Levels(mean, level.astype(np.int32)[code], (note,))
 
 
 def _distinct(grade: Floats) -> tuple[Floats, Codes]:
-    """The different values, ascending, and which of them each is."""
+    """The distinct values, ascending, and the number of each row's value."""
     least = grade.min()
     if grade.max() - least < 1000:
         whole = (grade - least).astype(np.int64)
-        if bool(np.all(whole + least == grade)):  # whole steps, as most scales have: no need to sort
-            there = np.flatnonzero(np.bincount(whole))
-            return there + least, np.searchsorted(there, np.arange(whole.max() + 1)).astype(np.int32)[whole]
+        if bool(np.all(whole + least == grade)):  # whole numbers need no sorting
+            present = np.flatnonzero(np.bincount(whole))
+            return present + least, np.searchsorted(present, np.arange(whole.max() + 1)).astype(np.int32)[whole]
     value, code = np.unique(grade, return_inverse=True)
     return value, code.astype(np.int32)
 
@@ -83,7 +85,7 @@ def as_rankings(judgments: Judgments) -> Rankings:
 
 
 def as_lists(judgments: Judgments) -> Rankings:
-    """As `as_rankings`, with every entry once in a list: who graded an item several times put it where the mean of the grades is."""
+    """As `as_rankings`, with every entry once in a list: repeated grades of an item count as their mean."""
     lists = as_rankings(judgments)
     return _once_each(lists) if len(judgments.grades) else lists
 
@@ -95,7 +97,7 @@ def _once_each(lists: Rankings) -> Rankings:
     if len(first) == len(order):
         return lists
     count = np.diff(np.r_[first, len(order)])
-    # The same grade again is that grade to the last digit, which the mean of three tenths is not.
+    # Equal grades keep their exact value: the mean of three times 0.1 is not exactly 0.1.
     mean = np.where(
         position[first] == position[first + count - 1], position[first], np.add.reduceat(position, first) / count
     )
@@ -129,7 +131,7 @@ def middle_places(lists: Rankings) -> Floats:
 
 
 def as_pairs(judgments: Judgments) -> Pairs:
-    """Every preference the study holds, as pairs: its own, and those between the items of each list or set of grades."""
+    """Every preference of the study as a pair: its own pairs, and those between the items of each list."""
     lists = as_rankings(judgments)
     if not len(lists):
         return judgments.pairs
@@ -139,42 +141,45 @@ def as_pairs(judgments: Judgments) -> Pairs:
 
 
 def links(judgments: Judgments) -> Pairs:
-    """As few pairs as tell which entries hang together: those of the study, and neighbours in its lists. Who won is left out."""
+    """A few pairs that connect the same entries as all preferences do: the study's own, and neighbours in its lists.
+
+    Outcomes are not filled in.
+    """
     vocabulary, lists = judgments.vocabulary, judgments.rankings
-    # A list that names all entries of its task, or puts the others below its own, compares them all.
+    # A list that has all entries of its task, or puts the others below its own, connects them all.
     whole = np.zeros(len(vocabulary.tasks), dtype=bool)
     complete = np.diff(lists.list_starts) >= np.diff(vocabulary.task_starts)[lists.list_task]
     whole[lists.list_task[complete | lists.unlisted_below]] = True
     next_to = np.flatnonzero(
         whole[vocabulary.entry_task[:-1]] & (vocabulary.entry_task[1:] == vocabulary.entry_task[:-1])
     ).astype(np.int32)
-    listed_left, listed_right = _listed_beside(lists, ~whole[lists.list_task])
-    graded_left, graded_right = _graded_by_the_same(judgments.grades, vocabulary)
+    listed_left, listed_right = _neighbours_in_lists(lists, ~whole[lists.list_task])
+    graded_left, graded_right = _neighbours_in_grades(judgments.grades, vocabulary)
     left = np.concatenate([judgments.pairs.left, listed_left, graded_left, next_to])
     right = np.concatenate([judgments.pairs.right, listed_right, graded_right, next_to + np.int32(1)])
     return Pairs(np.zeros_like(left), left, right, np.full(len(left), TIE, dtype=np.int8))
 
 
-def _listed_beside(lists: Rankings, telling: NDArray[np.bool_]) -> tuple[Codes, Codes]:
-    """Entries that follow each other in some of the lists."""
-    if not telling.any():
+def _neighbours_in_lists(lists: Rankings, used: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """Entries that follow each other in the used lists."""
+    if not used.any():
         return lists.entry[:0], lists.entry[:0]
     same = lists.row_list[1:] == lists.row_list[:-1]
-    beside = np.flatnonzero(same if telling.all() else same & telling[lists.row_list[1:]])
-    return lists.entry[beside], lists.entry[beside + 1]
+    first = np.flatnonzero(same if used.all() else same & used[lists.row_list[1:]])
+    return lists.entry[first], lists.entry[first + 1]
 
 
-def _graded_by_the_same(grades: Grades, vocabulary: Vocabulary) -> tuple[Codes, Codes]:
+def _neighbours_in_grades(grades: Grades, vocabulary: Vocabulary) -> tuple[Codes, Codes]:
     """Entries of a task that follow each other among those an annotator graded."""
     keys = np.sort((grades.annotator.astype(np.int64) << 32) | grades.entry)
     annotator, entry = keys >> 32, (keys & 0xFFFFFFFF).astype(np.int32)
     task = vocabulary.entry_task[entry]
-    beside = np.flatnonzero((annotator[1:] == annotator[:-1]) & (task[1:] == task[:-1]))
-    return entry[beside], entry[beside + 1]
+    first = np.flatnonzero((annotator[1:] == annotator[:-1]) & (task[1:] == task[:-1]))
+    return entry[first], entry[first + 1]
 
 
 def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:
-    """Columns below each other, 1 where a part has none; none where no part has any."""
+    """The columns of all parts, concatenated: 1 for a part without the column; None where no part has it."""
     if all(column is None for column in columns):
         return None
     filled = [np.ones(n) if column is None else column for column, n in zip(columns, lengths, strict=True)]
@@ -182,7 +187,7 @@ def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[in
 
 
 def count_pairs(lists: Rankings, vocabulary: Vocabulary) -> int:
-    """How many pairs lists make, at the most."""
+    """The largest number of pairs that the lists may give."""
     lengths, sizes = np.diff(lists.list_starts), np.diff(vocabulary.task_starts)[lists.list_task]
     return int((lengths * (lengths - 1) // 2).sum() + (lengths * sizes)[lists.unlisted_below].sum())
 
@@ -193,8 +198,8 @@ def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pai
     count = count_pairs(lists, vocabulary)
     if count > MOST_PAIRS:
         raise JudgmentError(
-            f"grades and rankings give {count:,} pairs, more than the {MOST_PAIRS:,} that fit; "
-            "use a method that works on grades or rankings themselves (mean, borda)"
+            f"grades and rankings give {count:,} pairs, more than the {MOST_PAIRS:,} that fit in memory: "
+            "use a method that takes grades or rankings themselves (mean, borda)"
         )
     better, worse = _within(starts[:-1], starts[1:])
     different = lists.entry[better] != lists.entry[worse]  # an item graded twice is not compared with itself
@@ -238,22 +243,22 @@ def _pairs_with_unlisted(
 def _unordered(
     annotator: Codes, first: Codes, second: Codes, outcome: NDArray[np.int8], strength: Floats | None = None
 ) -> Pairs:
-    """Pairs that were never shown side by side: which one is called left must not depend on who won."""
+    """Pairs that were never shown side by side: which item is left must not depend on the outcome."""
     swap = unshown_order(first, second)
     left, right = np.where(swap, second, first), np.where(swap, first, second)
     return Pairs(annotator, left, right, np.where(swap, -outcome, outcome), strength=strength)
 
 
 def unshown_order(first: Codes, second: Codes) -> NDArray[np.bool_]:
-    """Which pairs to turn around: a fixed, balanced choice by the two codes alone, whichever comes first."""
+    """Which pairs to swap: a fixed, balanced choice that depends only on the two codes, not on their order."""
     return np.asarray((first > second) ^ ((first + second) % 2 == 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:
-    """Equal votes counted together: `weight[r]` times, `winner[r]` was put before `loser[r]`, or (TIED) beside it.
+    """Equal votes, counted: `weight[r]` times, `winner[r]` was preferred to `loser[r]`, or (TIED) called equal.
 
-    Sorted, so that what is computed from them does not depend on the order of the judgments.
+    Sorted, so that results do not depend on the order of the judgments.
     """
 
     annotator: Codes  # all zero when annotators are pooled
@@ -267,11 +272,11 @@ class Votes:
 
 
 def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: bool = False) -> Votes:
-    """Count the pairs, by annotator or (`pooled`) over all of them, and (`sides`) by which item stood on the left."""
+    """Count the pairs, by annotator or (`pooled`) over all, and (`sides`) by which item was shown on the left."""
     widths = key_widths(vocabulary.n_entries, vocabulary.task_starts, 0 if pooled else len(vocabulary.annotators))
     if sum(widths) > MOST_BITS:
         raise JudgmentError(
-            "too many annotators and items for one fit: fit tasks, or halves of the annotators, separately"
+            "too many annotators and items for one fit: fit the tasks, or halves of the annotators, separately"
         )
     first = vocabulary.task_starts[vocabulary.entry_task].astype(np.int32)  # entry of each entry's task
     keys = packed(pairs.annotator, pairs.left, pairs.right, pairs.outcome, first, widths, sides)

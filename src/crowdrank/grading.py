@@ -1,14 +1,14 @@
-"""From scores back to grades: a label for every ranked item, and how likely each grade is.
+"""From scores back to grades: a label for every ranked item, and the probability of each grade.
 
-In each task as many items get a grade as the grades given there lead to expect: every item's judgments count as one,
-the shares of the grades are averaged over the items, and the task's ranking is cut into parts of these sizes, the best
-grade on top. Equal scores get equal labels. A task without any grades takes the shares of the whole study. Cutting each
-task by itself serves methods whose scores are only comparable within a task, and is as near to experts' grades as one
-set of cuts for all tasks where they are comparable (TREC's relevance feedback 2010 and LLMJudge 2024); rounding the
-mean grade is worse, since means crowd in the middle of the scale.
+In each task as many items get a grade as expected from the grades given there: the judgments of each item count as one,
+the shares of the grades are averaged over the items, and the task's ranking is divided into parts of these sizes, the
+best grade on top. Equal scores get equal labels. A task without any grades takes the shares of the whole study.
+Dividing each task by itself works for methods whose scores are only comparable within a task; where they are
+comparable, it is as close to experts' grades as one set of cuts for all tasks (TREC's relevance feedback 2010 and
+LLMJudge 2024). Rounding the mean grade is worse, since means are concentrated in the middle of the scale.
 
-Where a score has an interval, the chance of each grade is that of a normal variable, of the same mean and spread, to
-lie between the cuts.
+Where a score has an interval, the probability of a grade is that of a normal variable, of the same mean and standard
+deviation, to lie between the cuts.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Gold, Grades, JudgmentError, Vocabulary
 
-MOST_GRADES = 20  # on a scale that labels can be chosen from
+MOST_GRADES = 20  # of a scale for labels
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
-    """The grade of each ranked entry, as its number on the scale."""
+class GradeLabels:
+    """The grade of each ranked entry, as a number on the scale."""
 
     scale: Floats  # ascending
     entry: Codes
     number: Codes
-    cut: Floats  # one row per task, one column per grade but the lowest: the score above which it begins
+    cut: Floats  # one row per task, one column per grade but the lowest: the score above which the grade begins
 
     @property
     def grade(self) -> Floats:
@@ -42,8 +42,9 @@ class Labels:
 
 
 def labels(consensus: Consensus) -> Any:
-    """A data frame with the columns task, item, grade, and p_<grade>, how likely each is, where the scores have
-    intervals.
+    """A data frame with the columns task, item, grade and, where the scores have intervals, p_<grade>.
+
+    p_<grade> is the probability of each grade.
 
     >>> import crowdrank as cr
     >>> grades = {"annotator": ["ann", "bob"] * 3, "item": list("xxyyzz"), "grade": [2, 2, 0, 1, 0, 0]}
@@ -64,18 +65,18 @@ def labels(consensus: Consensus) -> Any:
 
 
 def as_gold(consensus: Consensus) -> Gold:
-    """The labels as gold, for whoever takes them for the truth."""
+    """The labels as gold, to use them as the truth."""
     found = label(consensus)
     value = np.full(consensus.vocabulary.n_entries, np.nan)
     value[found.entry] = found.grade
     return Gold(consensus.vocabulary, value, "grade")
 
 
-def label(consensus: Consensus) -> Labels:
-    """Cut the ranking of each task into grades."""
+def label(consensus: Consensus) -> GradeLabels:
+    """Divide the ranking of each task into grades."""
     vocabulary, given = consensus.vocabulary, consensus.grades
     if given is None:
-        raise JudgmentError("labels need a study with grades, whose scale they can take; this one has none")
+        raise JudgmentError("labels need a study with grades, because they use its scale; this one has none")
     scale = np.unique(given.grade)
     if len(scale) > MOST_GRADES:
         raise JudgmentError(
@@ -83,16 +84,15 @@ def label(consensus: Consensus) -> Labels:
         )
     entry = consensus.best_first[consensus.rank[consensus.best_first] > 0].astype(np.int32)
     task = vocabulary.entry_task[entry]
-    below = np.cumsum(_shares(given, scale, vocabulary), axis=1)[
-        :, :-1
-    ]  # per task: the share of items below each grade but the lowest
+    # Per task: the share of items below each grade but the lowest.
+    below = np.cumsum(_shares(given, scale, vocabulary), axis=1)[:, :-1]
     middle = _share_below(consensus.rank[entry], task)
     number = (middle[:, None] > below[task] + ROUNDING).sum(axis=1).astype(np.int32)
-    return Labels(scale, entry, number, _cuts(consensus.score[entry], middle, task, below))
+    return GradeLabels(scale, entry, number, _cuts(consensus.score[entry], middle, task, below))
 
 
 def _shares(given: Grades, scale: Floats, vocabulary: Vocabulary) -> Floats:
-    """Per task, the share of each grade: every item's judgments count as one."""
+    """Per task, the share of each grade; the judgments of each item count as one."""
     n_tasks, task = len(vocabulary.tasks), vocabulary.entry_task[given.entry]
     weight = 1 / np.bincount(given.entry, minlength=vocabulary.n_entries)[given.entry]
     cell = task.astype(np.int64) * len(scale) + np.searchsorted(scale, given.grade)
@@ -104,22 +104,21 @@ def _shares(given: Grades, scale: Floats, vocabulary: Vocabulary) -> Floats:
 
 
 def _share_below(rank: Codes, task: Codes) -> Floats:
-    """The share of the task's ranked entries below the middle of each one's place; rows are task by task, best first."""
+    """Per ranked entry, the share of its task below the middle of its place; rows are task by task, best first."""
     size = np.bincount(task)[task]
     _, place, count = np.unique(task.astype(np.int64) * (len(rank) + 1) + rank, return_inverse=True, return_counts=True)
     return np.asarray((size - rank + 1 - count[place] / 2) / size, dtype=np.float64)
 
 
 def _cuts(score: Floats, middle: Floats, task: Codes, below: Floats) -> Floats:
-    """The score below which each share of a task lies, on the line through scores and places; beyond them the line goes
-    on.
+    """The score below which each share of a task lies, by linear interpolation of scores and places, or extrapolation.
 
-    Where nothing has a lower grade the cut is −∞, where nothing has one as high, ∞; where all scores are equal, one of
-    the two.
+    The cut is −∞ where no item has a lower grade, ∞ where no item has this grade or a higher one; where all scores are
+    equal, one of the two.
     """
     if not len(score):
         return np.full(below.shape, np.nan)
-    # Worst first, one row for each place: what is tied lies on one point of the line.
+    # Worst first, one row for each place: tied items are one point of the line.
     task, middle, score = task[::-1], middle[::-1], score[::-1]
     order = np.argsort(task, kind="stable")
     new = np.r_[True, (np.diff(task[order]) != 0) | (np.diff(middle[order]) > 0)][: len(order)]
@@ -127,7 +126,7 @@ def _cuts(score: Floats, middle: Floats, task: Codes, below: Floats) -> Floats:
     wanted = np.arange(len(below))[:, None] * 2.0 + np.clip(below, 0, 1)
     start, end = (np.searchsorted(task, np.arange(len(below)), side=side)[:, None] for side in ("left", "right"))
     low = np.clip(np.searchsorted(task * 2.0 + middle, wanted) - 1, start, np.maximum(end - 2, start))
-    low = np.minimum(low, len(task) - 1)  # of a task without ranked entries
+    low = np.minimum(low, len(task) - 1)  # for tasks without ranked entries
     high = np.where(end - start > 1, low + 1, low)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = (score[high] - score[low]) / (middle[high] - middle[low])
@@ -137,16 +136,16 @@ def _cuts(score: Floats, middle: Floats, task: Codes, below: Floats) -> Floats:
     return np.asarray(cut, dtype=np.float64)
 
 
-def _chances(consensus: Consensus, found: Labels) -> Floats:
-    """Per label and grade: how likely it is."""
-    from scipy.special import ndtr  # here, not above: only those who ask for labels wait for it
+def _chances(consensus: Consensus, found: GradeLabels) -> Floats:
+    """The probability of each grade, for each label."""
+    from scipy.special import ndtr  # here, not above: importing it takes time, and only labels need it
 
     assert consensus.low is not None
     assert consensus.high is not None
     entry = found.entry
     spread = np.maximum((consensus.high[entry] - consensus.low[entry]) / (2 * NORMAL_95_ROUNDED), np.finfo(float).tiny)
     cut = found.cut[consensus.vocabulary.entry_task[entry]]
-    with np.errstate(over="ignore"):  # a score without doubt is infinitely far from any cut
+    with np.errstate(over="ignore"):  # an exact score is infinitely far from any cut
         above = ndtr((consensus.score[entry][:, None] - cut) / spread[:, None])
     at_least = np.c_[np.ones(len(entry)), above, np.zeros(len(entry))]
     return np.asarray(at_least[:, :-1] - at_least[:, 1:], dtype=np.float64)

@@ -1,8 +1,7 @@
-"""CrowdAgg's rank distributions as Niu et al. (WSDM 2015) compute them: slow, obvious, for tests and benchmarks to
-measure by.
+"""CrowdAgg's rank distributions as Niu et al. (WSDM 2015) compute them: a slow reference for tests and benchmarks.
 
-`contest_chances` writes out what one annotator said about a task as a matrix; Algorithm 1 convolves the contests of an
-item one after the other, Algorithm 2 by halves, with fast Fourier transforms.
+`contest_chances` is the matrix of probabilities that follows from one annotator's judgments on a task. Algorithm 1
+convolves the contests of an item one after the other, Algorithm 2 by halves, with fast Fourier transforms.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def _convolved(chance: Floats) -> Floats:
 
 
 def algorithm_2(chance: Floats) -> Floats:
-    """The same by divide and conquer, all items at once: short parts are multiplied out, long ones by Fourier transforms."""
+    """The same by divide and conquer, all items at once; long parts are multiplied by Fourier transforms."""
     won = chance.copy()
     np.fill_diagonal(won, 1.0)
     parts = np.stack([won, 1 - won], axis=-1)  # item × contest × how often lost

@@ -128,7 +128,7 @@ def test_more_than_everybody_is_refused():
 
 
 def test_regrading_a_gold():
-    """Items of equal gold are of equal relevance: the mean of the part of a normal distribution that their share takes."""
+    """Items of equal gold have equal relevance: the mean of their part of a normal distribution."""
     values = np.repeat([0, 1, 2], [700, 200, 100])
     known = gold({"task": [f"q{n % 7}" for n in range(1000)], "item": [str(n) for n in range(1000)], "grade": values})
     study = regrade(known, annotators=10, labels=6, noise=0.3, spammers=0.2, seed=1)

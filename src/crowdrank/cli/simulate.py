@@ -10,7 +10,7 @@ import typer
 from crowdrank.cli import options, screen
 
 if TYPE_CHECKING:
-    from crowdrank.simulate import Study
+    from crowdrank.simulate import SimulatedStudy
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -222,7 +222,7 @@ def _two_numbers(name: str, text: str, *, like: str) -> tuple[float, float]:
     return first, second
 
 
-def _write(study: Study, what: str, out: Path, gold: Path | None, quality_out: Path | None) -> None:
+def _write(study: SimulatedStudy, what: str, out: Path, gold: Path | None, quality_out: Path | None) -> None:
     """Write the files that are wanted, and say so."""
     import polars as pl
 

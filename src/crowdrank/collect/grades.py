@@ -38,7 +38,7 @@ def grade_questions(
     """The grades to ask for next: a data frame task, annotator, item, gain."""
     if not len(judgments.grades):
         raise JudgmentError("the policy grades needs grades to start from; this study has none")
-    consensus = GDA(prior=policy.prior).fit(judgments.only("grades"))  # type: ignore[attr-defined]
+    consensus = GDA(shrinkage=policy.shrinkage).fit(judgments.only("grades"))  # type: ignore[attr-defined]
     mean, error = _relevance(consensus, vocabulary)
     crowd = np.arange(len(vocabulary.annotators)) if at_hand is None else at_hand
     curves = [_curves_of(consensus, vocabulary.annotators[k]) for k in crowd]

@@ -173,7 +173,7 @@ class Grades:
     asks: ClassVar[Literal["pairs", "grades"]] = "grades"
     local: ClassVar[bool] = True
 
-    prior: float = 1.0  # of gda: how strongly annotators are drawn to the crowd
+    shrinkage: float = 1.0  # of gda: how strongly annotators' curves are shrunk to the crowd's
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Pairs are not its business."""

@@ -1,14 +1,14 @@
 """Crowds that grade items, each annotator on a scale of their own.
 
-Entry d has the true relevance r ~ N(0, 1) and the difficulty ε, 1 in the middle. Annotator a has, for each grade g of
-their scale, a Gaussian over the relevance of what they give it to, and one width w for all of them. This is the model
+Entry d has the true relevance r ~ N(0, 1) and the difficulty ε, with median 1. Annotator a has, for each grade g of
+their scale, a normal density over the relevance of items that get the grade, all with one variance w. This is the model
 of GDA (Metrikov, Pavlu and Aslam, CIKM 2015, eq. 1), so that methods can be checked for calibration:
 
     P(g | d, a) ∝ α_g N(r_d; μ_g, w ε_d)
 
-An unbiased annotator's means lie at the middles of equally likely parts of the relevance: of four grades, at its 12.5,
-37.5, 62.5 and 87.5 percent points. Spammers have all means at 0, so that their grades tell nothing; those of malicious
-annotators are in reversed order.
+The means of an unbiased annotator are the middles of equally likely parts of the relevance: of four grades, its 12.5,
+37.5, 62.5 and 87.5 percentiles. Spammers have all means at 0, so their grades carry no information; the means of
+malicious annotators are in reversed order.
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.settings import check
-from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, make_vocabulary
+from crowdrank.simulate.study import (
+    SimulatedStudy,
+    check_shares,
+    check_whole,
+    draw_distinct,
+    judgments_of,
+    make_vocabulary,
+)
 from crowdrank.study import Floats, Gold, Grades
 
 KINDS = np.array(["ordinary", "expert", "spammer", "malicious"], dtype=object)
 ORDINARY, EXPERT, SPAMMER, MALICIOUS = range(4)
-EXPERT_NOISE = 0.2  # of an expert, as a share of the crowd's
+EXPERT_NOISE = 0.2  # noise of an expert, as a share of the crowd's
 ROWS_AT_ONCE = 1 << 16
-NODES = 64  # values that stand for all relevances where a true quality is worked out
+NODES = 64  # values of relevance over which the true quality is computed
 
 
 def grades(
@@ -48,21 +55,21 @@ def grades(
     difficulty: float = 0.0,
     gold_grades: int | None = None,
     seed: int = 0,
-) -> Study:
-    """A crowd that grades items; the same seed gives the same grades.
+) -> SimulatedStudy:
+    """Simulate a crowd that grades items; the same seed gives the same grades.
 
-    - `items` in each of the `tasks`, each graded by `labels` different annotators drawn at random.
-    - `scales`: how many grades an annotator has, 0, 1, …; where there are several scales, annotators have them in turn.
-    - `bias`: standard deviation of the shift of an annotator's means: who is generous, who severe.
-    - `noise`: the usual width √w of the Gaussians, in standard deviations of the relevance.
-    - `variety`: standard deviation, over annotators, of log √w, and of log α over their grades.
+    - `items`: number of items in each of the `tasks`; each is graded by `labels` different annotators drawn at random.
+    - `scales`: number of grades of an annotator's scale, 0, 1, …; with several scales, annotators have them in turn.
+    - `bias`: standard deviation of the shift of an annotator's means: how generous or severe they are.
+    - `noise`: the median standard deviation √w of the densities, in standard deviations of the relevance.
+    - `variety`: standard deviation of log √w over annotators, and of log α over their grades.
     - `experts`, `spammers`, `malicious`: shares of the annotators. Experts have a fifth of the noise, and no bias.
     - `difficulty`: standard deviation of log ε over entries.
-    - `gold_grades`: so many equally frequent grades are the gold; by default, the true relevance itself.
+    - `gold_grades`: the gold has so many equally frequent grades; by default it is the true relevance itself.
 
-    `quality` is the chance that of two entries of average difficulty, graded differently, the more relevant got the
-    higher grade. `annotators` has what else is true of them: kind, scale, noise, bias, and for each grade means and
-    weights (NaN beyond their scale).
+    `quality` is the probability that, of two entries of average difficulty with different grades, the more relevant one
+    got the higher grade. `annotators` has their other parameters: kind, scale, noise, bias, and for each grade means
+    and weights (NaN beyond their scale).
 
     >>> study = grades(items=20, annotators=10, labels=3, tasks=2, spammers=0.2, seed=1)
     >>> study.judgments
@@ -74,19 +81,19 @@ def grades(
     _check(**parameters)
     rng = np.random.default_rng(seed)
     relevance = rng.normal(size=tasks * items)
-    hard = np.exp(rng.normal(0.0, difficulty, tasks * items))
-    crowd = _crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
-    annotator = distinct(rng, tasks * items, labels, annotators).ravel()
+    difficulties = np.exp(rng.normal(0.0, difficulty, tasks * items))
+    crowd = _draw_crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
+    annotator = draw_distinct(rng, tasks * items, labels, annotators).ravel()
     entry = np.repeat(np.arange(tasks * items, dtype=np.int32), labels)
     vocabulary = make_vocabulary(tasks, items, annotators)
-    grade = crowd.graded(rng, annotator, relevance[entry], hard[entry])
+    grade = crowd.draw_grades(rng, annotator, relevance[entry], difficulties[entry])
     judgments = judgments_of(vocabulary, grades=Grades(annotator, entry, grade))
     gold = (
         Gold(vocabulary, relevance, "score")
         if gold_grades is None
         else Gold(vocabulary, _cut(relevance, gold_grades), "grade")
     )
-    return Study(judgments, gold, crowd.quality(), parameters, crowd.columns(), hard)
+    return SimulatedStudy(judgments, gold, crowd.quality(), parameters, crowd.columns(), difficulties)
 
 
 def regrade(
@@ -102,12 +109,11 @@ def regrade(
     spammers: float = 0.0,
     malicious: float = 0.0,
     seed: int = 0,
-) -> Study:
-    """A crowd like that of `grades` which grades the items of a gold of grades or scores, none of them harder than
-    others.
+) -> SimulatedStudy:
+    """Simulate a crowd like that of `grades` that grades the items of a gold; all are equally difficult.
 
-    The relevance of an item is its place among all items of the gold, on the scale of a standard normal distribution:
-    items of equal gold have the mean of the part that their share of the items takes.
+    The gold has grades or scores. The relevance of an item follows from its place among all items of the gold, on the
+    scale of a standard normal distribution: items of equal gold have the mean of the part of their share.
 
     >>> from crowdrank import gold
     >>> regrade(gold({"item": ["x", "y"], "grade": [0, 2]}), annotators=3, labels=2).judgments
@@ -117,17 +123,17 @@ def regrade(
     _check(items=1, tasks=1, difficulty=0.0, gold_grades=None, **parameters)
     check(len(gold) > 0, "gold", gold, "gold with at least one item")
     rng = np.random.default_rng(seed)
-    crowd = _crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
-    annotator = distinct(rng, len(gold), labels, annotators).ravel()
+    crowd = _draw_crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
+    annotator = draw_distinct(rng, len(gold), labels, annotators).ravel()
     entry = np.repeat(np.arange(len(gold), dtype=np.int32), labels)
     vocabulary = replace(gold.vocabulary, annotators=make_vocabulary(1, 1, annotators).annotators)
-    grade = crowd.graded(rng, annotator, _normal_places(gold.value)[entry], np.ones(len(entry)))
+    grade = crowd.draw_grades(rng, annotator, _normal_places(gold.value)[entry], np.ones(len(entry)))
     judgments = judgments_of(vocabulary, grades=Grades(annotator, entry, grade))
-    return Study(judgments, gold, crowd.quality(), parameters, crowd.columns(), np.ones(len(gold)))
+    return SimulatedStudy(judgments, gold, crowd.quality(), parameters, crowd.columns(), np.ones(len(gold)))
 
 
 def _normal_places(value: Floats) -> Floats:
-    """Values as means of the parts of a standard normal distribution that their shares take, in their order."""
+    """Values as means of parts of a standard normal distribution: each value has a part of its share, in order."""
     _, code, count = np.unique(value, return_inverse=True, return_counts=True)
     edges = [NormalDist().inv_cdf(below) for below in np.cumsum(count)[:-1] / len(value)]
     density = np.r_[0.0, [NormalDist().pdf(edge) for edge in edges], 0.0]
@@ -140,7 +146,7 @@ def _check(**given: Any) -> None:
         given["labels"] <= given["annotators"],
         "labels",
         given["labels"],
-        f"at most the annotators, {given['annotators']}",
+        f"at most the number of annotators, {given['annotators']}",
     )
     scales = given["scales"]
     whole = isinstance(scales, tuple) and scales and all(isinstance(n, int) and 2 <= n <= 1000 for n in scales)
@@ -157,8 +163,8 @@ def _check(**given: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
-    """The true parameters of all annotators, a row each, a column for each grade."""
+class GradingCrowd:
+    """The true parameters of all annotators: one row per annotator, one column per grade."""
 
     kind: NDArray[np.int64]
     scale: NDArray[np.int64]
@@ -168,15 +174,15 @@ class Crowd:
     weights: Floats
 
     def chances(self, annotator: NDArray[Any], relevance: Floats, difficulty: Floats | float) -> Floats:
-        """What each of these annotators' grades is proportional to, given relevance and difficulty; the largest near 1."""
+        """The probability of each grade of these annotators, up to a factor; the largest is 1."""
         width = self.noise[annotator, None] ** 2 * difficulty
         log = np.log(self.weights[annotator]) - (relevance - self.means[annotator]) ** 2 / (2 * width)
         return np.asarray(np.nan_to_num(np.exp(log - np.nanmax(log, axis=1, keepdims=True))))
 
-    def graded(
+    def draw_grades(
         self, rng: np.random.Generator, annotator: NDArray[Any], relevance: Floats, difficulty: Floats
     ) -> Floats:
-        """A grade by each of these annotators for something of that relevance and difficulty."""
+        """A random grade of each of these annotators for an item of that relevance and difficulty."""
         grade = np.empty(len(annotator))
         for start in range(0, len(annotator), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
@@ -185,7 +191,7 @@ class Crowd:
         return grade
 
     def quality(self) -> Floats:
-        """The chance that two entries of different grade are in the right order, by annotator."""
+        """Per annotator, the probability that two entries of different grade are in the right order."""
         nodes = _middles(NODES)
         quality = np.empty(len(self.kind))
         for number in range(len(quality)):
@@ -199,12 +205,12 @@ class Crowd:
         return quality
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """What is true of each annotator, by name."""
+        """The parameters of each annotator, by name."""
         columns = {name: getattr(self, name) for name in self.__slots__}
         return {**columns, "kind": KINDS[self.kind]}
 
 
-def _crowd(
+def _draw_crowd(
     rng: np.random.Generator,
     annotators: int,
     scales: tuple[int, ...],
@@ -212,7 +218,7 @@ def _crowd(
     noise: float,
     variety: float,
     shares: tuple[float, float, float],
-) -> Crowd:
+) -> GradingCrowd:
     kind = np.zeros(annotators, dtype=np.int64)
     ends = np.cumsum([0, *(round(share * annotators) for share in shares)])
     shuffled = rng.permutation(annotators)
@@ -226,10 +232,10 @@ def _crowd(
         means[scale == n, :n] = _middles(n)
         means[(scale == n) & (kind == MALICIOUS), :n] = _middles(n)[::-1]
     means += shift[:, None]
-    means[kind == SPAMMER] *= 0.0  # NaN stays
+    means[kind == SPAMMER] *= 0.0  # keeps NaN
     log_weights = np.where(kind[:, None] == EXPERT, 0.0, rng.normal(0.0, variety, means.shape))
     weights = np.where(np.isnan(means), np.nan, np.exp(log_weights))
-    return Crowd(kind, scale, shift, width, means, weights / np.nansum(weights, axis=1, keepdims=True))
+    return GradingCrowd(kind, scale, shift, width, means, weights / np.nansum(weights, axis=1, keepdims=True))
 
 
 def _middles(parts: int) -> Floats:
@@ -238,6 +244,6 @@ def _middles(parts: int) -> Floats:
 
 
 def _cut(relevance: Floats, parts: int) -> Floats:
-    """In which of so many equally likely parts of a standard normal distribution each relevance lies."""
+    """The number of the part that each relevance lies in, of equally likely parts of a standard normal distribution."""
     edges = [NormalDist().inv_cdf(part / parts) for part in range(1, parts)]
     return np.searchsorted(np.array(edges), relevance).astype(np.float64)

@@ -1,13 +1,13 @@
 """Crowds that compare items two at a time.
 
-Annotator k of quality η, shown two items whose true scores differ by d = s_left − s_right, reports what they see with
-chance η, else the opposite. This is the model of Crowd-BT, with a bias b towards the left, and Davidson's ties as
-`methods.vote_kernels` has them:
+Annotator k of quality η is shown two items whose true scores differ by d = s_left − s_right. They report their
+preference with probability η, else the opposite. This is the model of Crowd-BT, with a bias b towards the left and
+Davidson's ties, as in `methods.pairs.votes.kernels`:
 
     P(left, if decided) = η σ(d + b) + (1 − η) σ(−d + b)    P(tie) = τ / (τ + 2 cosh((2η − 1) d / 2))
 
-so quality 1 reports what is seen, ½ tosses a coin (a spammer) and 0 says the opposite (malicious). With `spread=None`
-an answer is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013).
+Quality 1 reports every preference as it is, ½ is random (a spammer), and 0 reports the opposite (malicious). With
+`spread=None` an answer is right with probability η whatever the gap, as in Table 1 of Chen et al. (WSDM 2013).
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.settings import check
-from crowdrank.simulate.study import Study, check_shares, check_whole, distinct, judgments_of, make_vocabulary
+from crowdrank.simulate.study import (
+    SimulatedStudy,
+    check_shares,
+    check_whole,
+    draw_distinct,
+    judgments_of,
+    make_vocabulary,
+)
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Gold, Pairs
 
 
@@ -38,19 +45,18 @@ def pairs(
     neighbours: int | None = None,
     votes_per_pair: int = 1,
     seed: int = 0,
-) -> Study:
-    """A crowd that compares pairs of items; the same seed gives the same votes.
+) -> SimulatedStudy:
+    """Simulate a crowd that compares pairs of items; the same seed gives the same votes.
 
-    - `items` in each of the `tasks`; `votes` over all tasks, spread evenly.
-    - `quality`: α and β of the Beta distribution it is drawn from. Then the share `spammers` of the annotators gets ½,
-      the share `malicious` 0.
-    - `spread`: standard deviation of the true scores; None: they are 1 … items, and the gap between two does not
-      matter.
-    - `ties`: chance that two equal items are called a tie, by anybody; the further apart, the fewer. With `spread=None`
-      every pair has this chance.
-    - `order_bias`: what being shown on the left adds to the log-odds of an answer.
-    - `fatigue`: the share of their lead on a coin that annotators lose with each vote: after t votes, quality
-      is ½ + (η − ½)(1 − fatigue)^t; `Study.quality` is that before any fatigue.
+    - `items`: number of items in each of the `tasks`; `votes`: number of votes over all tasks, distributed evenly.
+    - `quality`: α and β of the Beta distribution of the annotators' quality. Then the share `spammers` of the
+      annotators gets ½, the share `malicious` 0.
+    - `spread`: standard deviation of the true scores. None: they are 1 … items, and the size of a gap has no effect.
+    - `ties`: probability that two equal items are called a tie, the same for all annotators; it decreases with the gap.
+      With `spread=None` every pair has this probability.
+    - `order_bias`: added to the log-odds that the item on the left wins.
+    - `fatigue`: the share of η − ½ that an annotator loses with each vote: after t votes, quality is
+      ½ + (η − ½)(1 − fatigue)^t; `SimulatedStudy.quality` is that before any fatigue.
     - `neighbours`: compare only items at most so many places apart in the true order.
     - `votes_per_pair`: so many different annotators vote, one after the other, on each pair drawn.
 
@@ -63,19 +69,21 @@ def pairs(
     parameters = dict(locals())
     _check(**parameters)
     rng = np.random.default_rng(seed)
-    score = _scores(rng, tasks, items, spread)
-    true_quality = _qualities(rng, annotators, quality, spammers, malicious)
-    left, right = _shown(rng, score, votes // votes_per_pair, neighbours)
+    score = _draw_scores(rng, tasks, items, spread)
+    true_quality = _draw_quality(rng, annotators, quality, spammers, malicious)
+    left, right = _draw_pairs(rng, score, votes // votes_per_pair, neighbours)
     left, right = np.repeat(left, votes_per_pair), np.repeat(right, votes_per_pair)
-    annotator = distinct(rng, votes // votes_per_pair, votes_per_pair, annotators).ravel()
+    annotator = draw_distinct(rng, votes // votes_per_pair, votes_per_pair, annotators).ravel()
     eta = true_quality[annotator]
     if fatigue:
-        eta = 0.5 + (eta - 0.5) * (1 - fatigue) ** _earlier(annotator)
+        eta = 0.5 + (eta - 0.5) * (1 - fatigue) ** _earlier_votes(annotator)
     truth = score.ravel()
-    outcome = _answers(rng, eta, truth[left] - truth[right], matters=spread is not None, ties=ties, bias=order_bias)
+    outcome = _draw_outcomes(
+        rng, eta, truth[left] - truth[right], gap_matters=spread is not None, ties=ties, bias=order_bias
+    )
     vocabulary = make_vocabulary(tasks, items, annotators)
     judgments = judgments_of(vocabulary, pairs=Pairs(annotator, left, right, outcome))
-    return Study(judgments, Gold(vocabulary, truth, "score"), true_quality, parameters)
+    return SimulatedStudy(judgments, Gold(vocabulary, truth, "score"), true_quality, parameters)
 
 
 def _check(**given: Any) -> None:
@@ -94,14 +102,14 @@ def _check(**given: Any) -> None:
     check(given["votes"] % each == 0, "votes", given["votes"], f"a multiple of votes_per_pair, {each}")
 
 
-def _scores(rng: np.random.Generator, tasks: int, items: int, spread: float | None) -> Floats:
+def _draw_scores(rng: np.random.Generator, tasks: int, items: int, spread: float | None) -> Floats:
     """The true scores, a row per task."""
     if spread is None:
         return rng.permuted(np.tile(np.arange(1.0, items + 1), (tasks, 1)), axis=1)
     return rng.normal(0.0, spread, (tasks, items))
 
 
-def _qualities(
+def _draw_quality(
     rng: np.random.Generator, annotators: int, beta: tuple[float, float], spammers: float, malicious: float
 ) -> Floats:
     quality = rng.beta(*beta, annotators)
@@ -112,24 +120,24 @@ def _qualities(
     return quality
 
 
-def _shown(rng: np.random.Generator, score: Floats, n_pairs: int, neighbours: int | None) -> tuple[Codes, Codes]:
-    """The entries shown left and right: every pair of items near enough in the true order is as likely as any other."""
+def _draw_pairs(rng: np.random.Generator, score: Floats, n_pairs: int, neighbours: int | None) -> tuple[Codes, Codes]:
+    """The entries shown left and right: all pairs of items close enough in the true order are equally likely."""
     tasks, items = score.shape
     furthest = min(items - 1 if neighbours is None else neighbours, items - 1)
-    # So many pairs are 1, 2, … places apart; the number of a pair tells how far apart it is and where it begins.
+    # Pairs are numbered by distance (1, 2, … places apart), then by place: a random number gives both.
     until = np.cumsum(items - np.arange(1, furthest + 1))
     number = rng.integers(0, until[-1], n_pairs)
     apart = np.searchsorted(until, number, side="right") + 1
     place = until[apart - 1] - 1 - number
-    task = np.arange(n_pairs) % tasks  # in turn, so that nobody is tired on the last task alone
+    task = np.arange(n_pairs) % tasks  # in turn, so that fatigue does not fall on the last task alone
     by_place = (np.argsort(score, axis=1) + np.arange(tasks)[:, None] * items).astype(np.int32)
     one, other = by_place[task, place], by_place[task, place + apart]
     swap = rng.random(n_pairs) < 0.5
     return np.where(swap, other, one), np.where(swap, one, other)
 
 
-def _earlier(annotator: Codes) -> NDArray[np.int64]:
-    """How many votes each vote's annotator gave before it."""
+def _earlier_votes(annotator: Codes) -> NDArray[np.int64]:
+    """Per vote, how many votes its annotator gave before it."""
     order = np.argsort(annotator, kind="stable")
     count = np.bincount(annotator)
     earlier = np.empty(len(annotator), dtype=np.int64)
@@ -137,17 +145,15 @@ def _earlier(annotator: Codes) -> NDArray[np.int64]:
     return earlier
 
 
-def _answers(
-    rng: np.random.Generator, eta: Floats, gap: Floats, *, matters: bool, ties: float, bias: float
+def _draw_outcomes(
+    rng: np.random.Generator, eta: Floats, gap: Floats, *, gap_matters: bool, ties: float, bias: float
 ) -> NDArray[np.int8]:
-    if matters:
+    if gap_matters:
         left = eta * _logistic(gap + bias) + (1 - eta) * _logistic(bias - gap)
         alike = 1 / np.cosh((2 * eta - 1) * gap / 2)
     else:
         left = np.where(gap > 0, eta, 1 - eta)
-        left = left / (
-            left + (1 - left) * np.exp(-bias)
-        )  # the odds times exp(bias), so that a chance of 0 or 1 stays what it is
+        left = left / (left + (1 - left) * np.exp(-bias))  # odds times exp(bias): probabilities 0 and 1 stay
         alike = np.ones(len(gap))
     outcome = np.where(rng.random(len(gap)) < left, LEFT, RIGHT).astype(np.int8)
     if ties:

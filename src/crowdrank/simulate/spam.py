@@ -1,9 +1,9 @@
-"""Annotators who spoil a study, added to one that exists: how much of it does a method bear?
+"""Add random or malicious annotators to a study: how many can a method tolerate?
 
-Each added annotator shadows one of the study: judges the same items of the same tasks, as many, in the same form. A
-*random* one answers by chance: a coin for each pair (tied as often as the study's pairs are), a grade drawn from all
-that were given, the items of a list in any order. A *malicious* one says the opposite of the annotator shadowed: the
-other item, the grade as far from the other end of the scale, the list backwards; ties stay ties.
+Each added annotator copies one of the study: they judge the same items of the same tasks, in the same form. A *random*
+one answers by chance: a coin toss for each pair (with the study's share of ties), a grade drawn from all grades given,
+the items of a list in random order. A *malicious* one gives the opposite of the annotator they copy: the other item,
+the grade mirrored on the scale, the list reversed; ties stay ties.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from crowdrank.settings import check, check_choice
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
 
 SpamKind = Literal["random", "malicious"]
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 
 
 def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: int = 0) -> Judgments:
-    """The study with so many more annotators, as a share of those it has; the same seed adds the same.
+    """The study with more annotators: `share` is their number as a share of those it has. The same seed adds the same.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=5, annotators=10, votes=200, seed=1).judgments
@@ -34,8 +34,8 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
     rng = np.random.default_rng(seed)
     vocabulary = judgments.vocabulary
     added = round(share * len(vocabulary.annotators))
-    # In turn, so that nobody is shadowed twice before everybody is once.
-    shadowed = np.concatenate(
+    # In random turn: nobody is copied twice before everybody is copied once.
+    copied = np.concatenate(
         [np.zeros(0, np.int64), *(rng.permutation(len(vocabulary.annotators)) for _ in range(int(share) + 1))]
     )[:added]
     return replace(
@@ -43,68 +43,70 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
         vocabulary=replace(
             vocabulary, annotators=ids([*vocabulary.annotators, *_new_names(vocabulary.annotators, kind, added)])
         ),
-        grades=_with_grades(judgments.grades, shadowed, len(vocabulary.annotators), kind, rng),
-        pairs=_with_pairs(judgments.pairs, shadowed, len(vocabulary.annotators), kind, rng),
-        rankings=_with_rankings(judgments.rankings, shadowed, len(vocabulary.annotators), kind, rng),
+        grades=_with_grades(judgments.grades, copied, len(vocabulary.annotators), kind, rng),
+        pairs=_with_pairs(judgments.pairs, copied, len(vocabulary.annotators), kind, rng),
+        rankings=_with_rankings(judgments.rankings, copied, len(vocabulary.annotators), kind, rng),
     )
 
 
 def _new_names(taken: Ids, kind: SpamKind, count: int) -> list[str]:
-    """Names nobody has, zero-padded so that they sort."""
+    """New names, zero-padded so that they sort."""
     width, word = len(str(count)), {"random": "spammer", "malicious": "malicious"}[kind]
     while any(str(name).startswith(word) for name in taken):
         word = f"another-{word}"
     return [f"{word}{number:0{width}}" for number in range(1, count + 1)]
 
 
-def _shadow_rows(annotator: Codes, shadowed: Rows, n_annotators: int) -> tuple[Rows, Codes]:
-    """The rows of everybody who is shadowed, and the code of who shadows them."""
+def _copied_rows(annotator: Codes, copied: RowNumbers, n_annotators: int) -> tuple[RowNumbers, Codes]:
+    """The rows of the copied annotators, and the codes of the added ones."""
     order = np.argsort(annotator, kind="stable")
     starts = np.searchsorted(annotator[order], np.arange(n_annotators + 1))
-    count = np.diff(starts)[shadowed]
-    first = np.repeat(starts[shadowed] - (np.cumsum(count) - count), count)
-    who = np.repeat(np.arange(n_annotators, n_annotators + len(shadowed), dtype=np.int32), count)
+    count = np.diff(starts)[copied]
+    first = np.repeat(starts[copied] - (np.cumsum(count) - count), count)
+    who = np.repeat(np.arange(n_annotators, n_annotators + len(copied), dtype=np.int32), count)
     return order[first + np.arange(count.sum())], who
 
 
-def _with_grades(grades: Grades, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Grades:
-    rows, who = _shadow_rows(grades.annotator, shadowed, n_annotators)
+def _with_grades(
+    grades: Grades, copied: RowNumbers, n_annotators: int, kind: SpamKind, rng: np.random.Generator
+) -> Grades:
+    rows, who = _copied_rows(grades.annotator, copied, n_annotators)
     if not len(rows):
         return grades
     if kind == "random":
-        said = rng.choice(grades.grade, len(rows))
+        added = rng.choice(grades.grade, len(rows))
     else:
-        said = grades.grade.min() + grades.grade.max() - grades.grade[rows]
-    return Grades(np.r_[grades.annotator, who], np.r_[grades.entry, grades.entry[rows]], np.r_[grades.grade, said])
+        added = grades.grade.min() + grades.grade.max() - grades.grade[rows]
+    return Grades(np.r_[grades.annotator, who], np.r_[grades.entry, grades.entry[rows]], np.r_[grades.grade, added])
 
 
-def _with_pairs(pairs: Pairs, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Pairs:
-    rows, who = _shadow_rows(pairs.annotator, shadowed, n_annotators)
+def _with_pairs(pairs: Pairs, copied: RowNumbers, n_annotators: int, kind: SpamKind, rng: np.random.Generator) -> Pairs:
+    rows, who = _copied_rows(pairs.annotator, copied, n_annotators)
     if not len(rows):
         return pairs
     if kind == "random":
-        said = rng.choice(np.array([LEFT, RIGHT], dtype=np.int8), len(rows))
-        said[rng.random(len(rows)) < (pairs.outcome == TIE).mean()] = TIE
+        outcome = rng.choice(np.array([LEFT, RIGHT], dtype=np.int8), len(rows))
+        outcome[rng.random(len(rows)) < (pairs.outcome == TIE).mean()] = TIE
     else:
-        said = -pairs.outcome[rows]
+        outcome = -pairs.outcome[rows]
     return Pairs(
         annotator=np.r_[pairs.annotator, who],
         left=np.r_[pairs.left, pairs.left[rows]],
         right=np.r_[pairs.right, pairs.right[rows]],
-        outcome=np.r_[pairs.outcome, said],
-        weight=_and_rows(pairs.weight, rows),
-        strength=_and_rows(pairs.strength, rows),
+        outcome=np.r_[pairs.outcome, outcome],
+        weight=_with_copies(pairs.weight, rows),
+        strength=_with_copies(pairs.strength, rows),
     )
 
 
-def _and_rows(column: Floats | None, rows: Rows) -> Floats | None:
+def _with_copies(column: Floats | None, rows: RowNumbers) -> Floats | None:
     return None if column is None else np.r_[column, column[rows]]
 
 
 def _with_rankings(
-    lists: Rankings, shadowed: Rows, n_annotators: int, kind: SpamKind, rng: np.random.Generator
+    lists: Rankings, copied: RowNumbers, n_annotators: int, kind: SpamKind, rng: np.random.Generator
 ) -> Rankings:
-    numbers, who = _shadow_rows(lists.list_annotator, shadowed, n_annotators)
+    numbers, who = _copied_rows(lists.list_annotator, copied, n_annotators)
     if not len(numbers):
         return lists
     starts, lengths = lists.list_starts[numbers], np.diff(lists.list_starts)[numbers]

@@ -1,4 +1,4 @@
-"""What every simulated crowd has: the judgments, the truth behind them, and the names of everything."""
+"""Shared parts of the simulations: the result, names of tasks, items and annotators, and checks of settings."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.settings import check
+from crowdrank.settings import check, check_whole_number
 from crowdrank.study import Codes, Floats, Gold, Grades, Ids, Judgments, Pairs, Rankings, Vocabulary, ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Study:
-    """What a simulated crowd said, and the truth behind it."""
+class SimulatedStudy:
+    """The judgments of a simulated crowd, and the truth."""
 
     judgments: Judgments
-    gold: Gold  # the truth about every entry
-    quality: Floats  # of each annotator of the vocabulary: 1 good, ½ random, 0 reversed
-    parameters: Mapping[str, Any]  # how it was made: the same function called with them makes it again
-    annotators: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # what else is true of each annotator
-    difficulty: Floats | None = None  # of each entry
+    gold: Gold  # the true score or grade of every entry
+    quality: Floats  # the true quality of each annotator of the vocabulary: 1 perfect, ½ random, 0 reversed
+    parameters: Mapping[str, Any]  # of the simulation: the same function with these parameters gives the same study
+    annotators: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # other true parameters of each annotator
+    difficulty: Floats | None = None  # the true difficulty of each entry
 
 
 def make_vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:
-    """All items in every task."""
+    """A vocabulary with all items in every task."""
     return Vocabulary(
         tasks=_names("task", tasks),
         items=_names("item", items),
@@ -37,7 +37,7 @@ def make_vocabulary(tasks: int, items: int, annotators: int) -> Vocabulary:
 
 
 def _names(word: str, count: int) -> Ids:
-    """As many names, zero-padded so that they sort."""
+    """So many names, zero-padded so that they sort."""
     width = len(str(count))
     return ids([f"{word}{number:0{width}}" for number in range(1, count + 1)])
 
@@ -49,7 +49,7 @@ def judgments_of(
     pairs: Pairs | None = None,
     rankings: Rankings | None = None,
 ) -> Judgments:
-    """Judgments of one kind."""
+    """A study with these judgments; kinds that are not given are empty."""
     code, number = np.zeros(0, np.int32), np.zeros(0)
     return Judgments(
         vocabulary,
@@ -59,8 +59,8 @@ def judgments_of(
     )
 
 
-def distinct(rng: np.random.Generator, rows: int, each: int, among: int) -> Codes:
-    """Rows of `each` different codes below `among`, every set as likely as any other (Floyd's algorithm, all rows at once)."""
+def draw_distinct(rng: np.random.Generator, rows: int, each: int, among: int) -> Codes:
+    """Rows of `each` different codes below `among`, all sets equally likely (Floyd's algorithm)."""
     drawn = np.empty((rows, each), dtype=np.int32)
     for column in range(each):
         newest = among - each + column
@@ -71,13 +71,13 @@ def distinct(rng: np.random.Generator, rows: int, each: int, among: int) -> Code
 
 
 def check_whole(given: Mapping[str, Any], **least: int) -> None:
-    """Refuse what is not a whole number, or below its least value."""
+    """Refuse parameters that are not whole numbers of at least these values."""
     for name, smallest in least.items():
-        whole = isinstance(given[name], int | np.integer) and given[name] >= smallest
-        check(whole, name, given[name], f"a whole number of at least {smallest}")
+        value = given[name]
+        check_whole_number(name, int(value) if isinstance(value, np.integer) else value, smallest)
 
 
 def check_shares(given: Mapping[str, Any], *names: str) -> None:
-    """Refuse what is not a share."""
+    """Refuse parameters that are not shares."""
     for name in names:
         check(0 <= given[name] <= 1, name, given[name], "a share between 0 and 1")

@@ -1,4 +1,4 @@
-"""Against a slow EM written from the paper, and crowds whose truth is known. crowd-kit's own code: benchmarks/graded.py --agreement."""
+"""Against a slow EM written from the paper, and simulated crowds (against crowd-kit: benchmarks/graded.py)."""
 
 import math
 from collections import defaultdict
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdrank import simulate
-from crowdrank.methods.grades.dawid_skene import DawidSkene, _never_growing
+from crowdrank.methods.grades.dawid_skene import DawidSkene, _make_descending
 from crowdrank.methods.grades.mean import Mean
 from crowdrank.settings import SettingError
 
@@ -16,7 +16,7 @@ LEAST = 1e-10
 
 
 def slow_em(study, steps, prior=0.0):
-    """Dawid and Skene's EM, one number at a time, from the shares of the grades; with virtual judgments spread as the crowd's."""
+    """Dawid and Skene's EM, one number at a time, with virtual judgments distributed as the crowd's."""
     grades = study.grades
     rows = list(zip(grades.entry.tolist(), grades.annotator.tolist(), grades.grade.tolist(), strict=True))
     classes, entries = sorted({g for *_, g in rows}), sorted({e for e, *_ in rows})
@@ -81,7 +81,7 @@ def test_without_prior_the_likelihood_only_grows(study):
 
 
 def test_tables_found_are_those_of_the_crowd(build):
-    """Entries of three classes, many annotators with tables of their own: scores find the classes, quality the tables."""
+    """Entries of three classes, annotators with tables of their own: scores find the classes, quality the tables."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 600)
     good, lazy = np.array([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.05, 0.15, 0.8]]), np.full((3, 3), 1 / 3)
@@ -127,7 +127,7 @@ def test_pooling_is_isotonic_regression():
     for _ in range(50):
         values, weight = rng.random(5), rng.random(5) + 0.1
         found = values.copy()
-        _never_growing(found, weight)
+        _make_descending(found, weight)
         assert (np.diff(found) <= 1e-12).all()
         # The min-max formula: the largest mean of what follows, at its smallest.
         mean = [

@@ -80,7 +80,7 @@ def test_curves_are_found(build):
     relevance = rng.normal(size=1500)
     p = chances(relevance, mean, variance, weight)
     rows = [("t", f"a{a}", f"i{e:04}", float(rng.choice(3, p=p[e]))) for e in range(1500) for a in range(8)]
-    consensus = GDA(prior=0.1).fit(build.judgments(grades=rows))
+    consensus = GDA(shrinkage=0.1).fit(build.judgments(grades=rows))
     curve = consensus.curves.filter(pl.col("annotator") == "a0").sort("grade")
     at = np.linspace(-1.5, 1.5, 7)
     found = chances(at, curve["mean"].to_numpy(), curve["spread"][0] ** 2, curve["weight"].to_numpy())
@@ -105,7 +105,7 @@ def test_scales_come_together(build):
 
 @pytest.mark.parametrize("method", ["gda", "gda-pw"])
 def test_expert_random_and_reversed(build, method):
-    """Unmarked among the others: the expert tells most, the random one nothing, the reversed one as much as its mirror image."""
+    """The expert is the most informative, the random one not at all, the reversed one as much as its mirror image."""
     rows, relevance, _ = crowd(seed=7, per_entry=6)
     rng, levels = np.random.default_rng(7), 4
     sharp = {f"i{e:04}": float(np.digitize(r, [-0.8, 0.0, 0.8])) for e, r in enumerate(relevance)}
@@ -145,7 +145,7 @@ def test_difficulty_from_two_halves(build, method):
 
 
 def test_few_judgments_follow_the_crowd(build):
-    """Who judged one item is taken to grade as the crowd does; without the prior, two grades would be trusted blindly."""
+    """An annotator of one item is taken to be like the crowd; without shrinkage, two grades would be trusted fully."""
     rows, _, _ = crowd(seed=4)
     consensus = GDA().fit(build.judgments(grades=[*rows, ("t0", "newcomer", "i0000", 3.0)]))
     told = as_column(consensus, "informativeness")
@@ -224,14 +224,15 @@ def test_log_curves_with_difficulty():
     found = gaussians(slope, intercept, n_levels)
     x, hard = np.array([-1.0, 0.0, 2.0]), np.array([0.5, 1.0, 3.0])
     table = np.empty((5, 3, 3))
-    kernels.log_curves(0, 5, slope, intercept, n_levels, found.variance / 2, found.shift, x, 1 / hard, table)
+    curves = kernels.CurveParameters(slope, intercept, found.variance / 2, found.shift, n_levels)
+    kernels.log_curves(0, 5, curves, kernels.Nodes(x, 1 / hard, np.zeros(3)), table)
     for a in range(5):
         expected = chances(x, found.mean[a], found.variance[a] * hard, found.weight[a])
         np.testing.assert_allclose(np.exp(table[a]).T, expected, rtol=1e-9)
 
 
 def test_gradient_and_information(build):
-    """Slopes of the expected log-likelihood by finite differences; the information is the mean of squared slopes of the log-chances."""
+    """The gradient by finite differences; the information is the mean of squared slopes of the log-probabilities."""
     rng = np.random.default_rng(1)
     count, x = rng.uniform(size=(3, 7)), np.linspace(-2, 2, 7)
     theta = rng.normal(size=6)
@@ -241,7 +242,7 @@ def test_gradient_and_information(build):
         return value - np.log(np.exp(value).sum(axis=0))
 
     gradient, matrix = np.empty(6), np.empty((6, 6))
-    kernels._slopes_and_curvatures(3, count, log_chance(theta), np.tile(x, (3, 1)), gradient, matrix)
+    kernels._gradient_and_information(3, count, log_chance(theta), np.tile(x, (3, 1)), gradient, matrix)
     np.testing.assert_allclose(
         gradient, build.slope(lambda t: (count * log_chance(t)).sum(), theta), rtol=1e-6, atol=1e-8
     )
@@ -264,7 +265,7 @@ def test_ascending():
     rng = np.random.default_rng(0)
     rows, weight = rng.normal(size=(20, 6)), rng.uniform(0.1, 3, (20, 6))
     found = rows.copy()
-    kernels.ascending(found, weight, np.full(20, 6))
+    kernels.make_ascending(found, weight, np.full(20, 6))
     for a in range(20):
         np.testing.assert_allclose(found[a], isotonic_regression(rows[a], weights=weight[a]).x, atol=1e-12)
 

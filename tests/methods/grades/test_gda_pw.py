@@ -1,4 +1,4 @@
-"""The likelihood of pairs of grades: against the formula written out, its gradient by finite differences, and its sampling."""
+"""The likelihood of pairs of grades: the formula written out, its gradient by finite differences, its sampling."""
 
 import numpy as np
 import pytest

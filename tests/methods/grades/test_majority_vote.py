@@ -49,5 +49,5 @@ def test_continuous_grades_are_taken_together(build):
     rng = np.random.default_rng(0)
     rows = [("t", f"k{k}", f"i{i:03}", i + rng.normal(0, 3)) for i in range(300) for k in range(5)]
     consensus = MajorityVote().fit(build.judgments(grades=rows))
-    assert any("1,500 different grades taken together into 32 steps" in note for note in consensus.notes)
+    assert any("1,500 different grades are merged into 32 levels" in note for note in consensus.notes)
     assert build.pair_accuracy(consensus.score, np.arange(300)) > 0.97

@@ -44,7 +44,7 @@ def test_what_was_not_graded_is_not_ranked_and_tells_nothing_of_annotators(build
     assert consensus.annotators["quality"].to_list() == [1.0, 1.0, None, 0.0]
     text = " ".join(consensus.notes)
     assert "2 entries have no judgments" in text
-    assert "2 pairs left aside" in text
+    assert "2 pairs not used" in text
     assert "2 rankings left aside" in text
 
 

@@ -14,7 +14,7 @@ N_ENTRIES, N_ANNOTATORS = 12, 4
 @pytest.fixture(scope="module")
 def model():
     study = simulate.grades(items=6, annotators=N_ANNOTATORS, labels=3, tasks=2, scales=(4,), seed=0).judgments
-    return RaschModel(grade_table(study), Rasch(prior=0.8, threshold_spread=0.7, difficulty_spread=0.6))
+    return RaschModel(grade_table(study), Rasch(relevance_spread=1.1, threshold_spread=0.7, difficulty_spread=0.6))
 
 
 def written_out(model, x):
@@ -26,7 +26,7 @@ def written_out(model, x):
         weight = [sum(theta.relevance[e] - thresholds[k, step] for step in range(h)) for h in range(4)]
         weight = np.array(weight) / np.exp(theta.log_difficulty[e])
         total += weight[g] - logsumexp(weight)
-    total -= 0.8 * (theta.relevance**2).sum() / 2 + (theta.log_difficulty**2).sum() / (2 * 0.6**2)
+    total -= (theta.relevance**2).sum() / (2 * 1.1**2) + (theta.log_difficulty**2).sum() / (2 * 0.6**2)
     total -= ((thresholds - theta.crowd) ** 2).sum() / (2 * 0.7**2) + (theta.crowd**2).sum() / 200
     return total
 
@@ -50,24 +50,24 @@ def test_derivatives_agree_with_finite_differences(build, model, scale):
     assert model.diagonal() == pytest.approx(np.diag(slopes), rel=1e-5, abs=1e-4)
 
 
-def test_nothing_is_infinite_at_the_end_of_the_world(model):
+def test_extreme_parameters_give_finite_values(model):
     x = model.layout.pack(relevance=np.linspace(-800, 800, N_ENTRIES), log_difficulty=-3.0, thresholds=5.0, crowd=0.0)
     value, gradient = model.evaluate(x)
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
 
 
-def drawn(seed, entries=150, annotators=15, labels=8, difficulty=0.5):
+def simulated(seed, entries=150, annotators=15, labels=8, difficulty=0.5):
     """A study drawn from the model and its priors; the truth is the relevance."""
     rng = np.random.default_rng(seed)
-    relevance, sharp = rng.normal(size=entries), np.exp(-rng.normal(0, difficulty, entries))
+    relevance, inverse_difficulty = rng.normal(size=entries), np.exp(-rng.normal(0, difficulty, entries))
     crowd = np.array([-1.5, -0.5, 0.5, 1.5])
     thresholds = crowd + rng.normal(0, 1.0, (annotators, 4))
     rows = []
     for e in range(entries):
         for k in rng.choice(annotators, labels, replace=False):
-            reach = np.r_[0, np.cumsum(relevance[e] - thresholds[k])] * sharp[e]
-            rows.append(("t", f"k{k:02}", f"i{e:03}", int(rng.choice(5, p=np.exp(reach - logsumexp(reach))))))
+            exponent = np.r_[0, np.cumsum(relevance[e] - thresholds[k])] * inverse_difficulty[e]
+            rows.append(("t", f"k{k:02}", f"i{e:03}", int(rng.choice(5, p=np.exp(exponent - logsumexp(exponent))))))
     return rows, relevance, (thresholds - crowd).mean(axis=1)
 
 
@@ -75,7 +75,7 @@ def drawn(seed, entries=150, annotators=15, labels=8, difficulty=0.5):
 def test_intervals_cover_what_the_model_drew(build, difficulty, least):
     covered = []
     for seed in range(6):
-        rows, relevance, _ = drawn(seed, entries=100, difficulty=0.25 * difficulty)
+        rows, relevance, _ = simulated(seed, entries=100, difficulty=0.25 * difficulty)
         found = Rasch(difficulty=difficulty).fit(build.judgments(grades=rows))
         assert found.fit.converged
         covered.append((found.low <= relevance) & (relevance <= found.high))
@@ -84,7 +84,7 @@ def test_intervals_cover_what_the_model_drew(build, difficulty, least):
 
 @pytest.mark.parametrize("difficulty", [False, True])
 def test_in_large_studies_thresholds_are_taken_as_known(build, monkeypatch, difficulty):
-    study = build.judgments(grades=drawn(1, entries=300, annotators=30, labels=5)[0])
+    study = build.judgments(grades=simulated(1, entries=300, annotators=30, labels=5)[0])
     exact = Rasch(difficulty=difficulty).fit(study)
     monkeypatch.setattr("crowdrank.methods.grades.rasch.LARGEST_PRODUCTS", 0)
     known = Rasch(difficulty=difficulty).fit(study)
@@ -95,7 +95,7 @@ def test_in_large_studies_thresholds_are_taken_as_known(build, monkeypatch, diff
 
 
 def test_severity_is_found_and_corrected_for(build):
-    rows, relevance, severity = drawn(3, difficulty=0.0)
+    rows, relevance, severity = simulated(3, difficulty=0.0)
     study = build.judgments(grades=rows)
     found = Rasch(difficulty=False).fit(study)
     assert np.corrcoef(found.annotators["severity"].to_numpy(), severity)[0, 1] > 0.9
@@ -110,7 +110,7 @@ def test_difficult_items_are_those_whose_grades_scatter(build):
     assert difficulty[:5].max() < 1 < difficulty[5:].min()
 
 
-@pytest.mark.parametrize("name", ["prior", "threshold_spread", "difficulty_spread"])
+@pytest.mark.parametrize("name", ["relevance_spread", "threshold_spread", "difficulty_spread"])
 def test_bad_settings(name):
     with pytest.raises(SettingError, match=name):
         Rasch(**{name: 0.0})

@@ -107,7 +107,7 @@ def test_each_stage_takes_the_most_likely_item(build, seed):
 
 
 def crowd(rng, tasks=80, items=8):
-    """Two who know something, one who guesses, one who turns everything around; and the truth, which is the order of the names."""
+    """Two good annotators, a random one and a reversed one; the true order is that of the names."""
     names = [f"i{n}" for n in range(items)]
     rows = [
         (f"t{task:02}", who, names[i], rank)
@@ -121,7 +121,7 @@ def crowd(rng, tasks=80, items=8):
     return cr.judgments(columns), truth
 
 
-def test_gold_teaches_whom_to_trust():
+def test_weights_are_learned_from_gold():
     judgments, truth = crowd(np.random.default_rng(1))
     half = len(truth["task"]) // 2
     train, test = (
@@ -136,15 +136,15 @@ def test_gold_teaches_whom_to_trust():
     assert ndcg[1] > ndcg[0] + 0.05
 
 
-def test_a_strong_prior_makes_all_count_the_same():
+def test_a_large_penalty_makes_all_weights_equal():
     judgments, truth = crowd(np.random.default_rng(2), tasks=10)
-    theta = CPS(prior=1e9).fit(judgments, gold=cr.gold(truth)).annotators["theta"].to_numpy()
+    theta = CPS(penalty=1e9).fit(judgments, gold=cr.gold(truth)).annotators["theta"].to_numpy()
     assert np.ptp(theta) < 1e-5
 
 
-def test_gold_that_tells_nothing_apart_is_refused(build):
+def test_gold_of_equal_grades_is_refused(build):
     judgments = build.judgments(lists=LISTS)
-    with pytest.raises(cr.JudgmentError, match="two different grades in a task"):
+    with pytest.raises(cr.JudgmentError, match="tasks whose gold has two different grades"):
         CPS().fit(judgments, gold=cr.gold({"task": ["t", "t"], "item": ["a", "b"], "grade": [1, 1]}))
 
 

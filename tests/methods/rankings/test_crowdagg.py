@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import crowdrank as cr
-from crowdrank.methods.rankings.crowdagg import CrowdAgg, _Crowd
+from crowdrank.methods.rankings.crowdagg import CrowdAgg, StudyBallots
 from crowdrank.settings import SettingError
 from reference.crowdagg import _convolved, algorithm_1, algorithm_2, contest_chances, expected_discounts
 
@@ -85,12 +85,12 @@ def by_algorithm_1(matrices, reading, quality, discount):
 
 def by_the_fast_path(study, settings, quality):
     """The same from the kernels: what they leave out for items not judged is put back, and the units are taken off."""
-    crowd = _Crowd(study, settings)
-    gains = crowd.gains(np.asarray(quality)) * crowd.ballots[0] * crowd.unit[0]
-    annotator = np.r_[crowd.lists.annotator[crowd.lists.row_list], crowd.pairs.annotator]
+    ballots = StudyBallots(study, settings)
+    gains = ballots.gains(np.asarray(quality)) * ballots.n_ballots[0] * ballots.unit[0]
+    annotator = np.r_[ballots.lists.annotator[ballots.lists.row_list], ballots.pairs.annotator]
     values = np.zeros((len(quality), study.vocabulary.n_entries))
-    np.add.at(values, (annotator, crowd.entry), gains)
-    return (values + crowd.nothing_said[0]) / np.exp(crowd.log_factor[0])
+    np.add.at(values, (annotator, ballots.entry), gains)
+    return (values + ballots.unjudged[0]) / np.exp(ballots.log_factor[0])
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -165,7 +165,7 @@ def expected_of_nothing(n):
 
 
 def test_a_full_ranking_is_scored_in_plain_units(build):
-    """Where somebody judged everything, an item sure to be on top would gain the discount of the top, 1, less that of nothing said."""
+    """With a ballot of all items, a certain winner gains the discount of the top, 1, less that of an unjudged item."""
     study = build.judgments(lists=[("t", "a", [["x"], ["y"]], False)])
     score = CrowdAgg(quality="equal", contest="hard").fit(study).score
     nothing = (1 + 1 / np.log2(3)) / 2
@@ -192,23 +192,23 @@ def test_quality_is_the_share_of_preferences_that_the_ranking_shares(against):
     found = settings.fit(study)
     assert found.fit.converged
     quality = found.annotators["quality"].to_numpy()
-    crowd = _Crowd(study, settings)
+    ballots = StudyBallots(study, settings)
     gains = np.zeros((6, 8))
-    np.add.at(gains, (crowd.pairs.annotator, crowd.entry), crowd.gains(quality))
+    np.add.at(gains, (ballots.pairs.annotator, ballots.entry), ballots.gains(quality))
     np.testing.assert_allclose(gains.sum(axis=0), found.score, atol=1e-12)
     seen = {}  # contests, not votes, are counted
     votes = study.pairs
     for k, left, right, outcome in zip(votes.annotator, votes.left, votes.right, votes.outcome, strict=True):
         low, high = min(left, right), max(left, right)
         seen[k, low, high] = seen.get((k, low, high), 0) + (outcome if left < right else -outcome)
-    agree, told = np.zeros(6), np.zeros(6)
+    agree, decided = np.zeros(6), np.zeros(6)
     for (k, low, high), net in seen.items():
         others = found.score - (gains[k] if against == "others" else 0)
         lead = others[low] - others[high]
         if net and abs(lead) > 1e-9:
-            told[k] += 1
+            decided[k] += 1
             agree[k] += np.sign(lead) == np.sign(net)
-    np.testing.assert_allclose(quality, (agree + 3) / (told + 4), atol=1e-6)
+    np.testing.assert_allclose(quality, (agree + 3) / (decided + 4), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["pairs", "lists"])
@@ -249,13 +249,13 @@ def test_equal_quality_reports_agreement_and_takes_no_steps():
     assert found.annotators["quality"].is_between(0, 1).all()
 
 
-def test_a_swinging_alternation_comes_to_rest_and_says_so():
-    """Read literally, everything is turned around in every step; the guard ends that in the middle."""
+def test_oscillating_qualities_are_damped_and_noted():
+    """The literal contest reverses the ranking in every step; damping ends that in the middle."""
     study = cr.simulate.pairs(items=10, annotators=10, votes=600, seed=1).judgments
     found = CrowdAgg(contest="literal", against="all", quality_prior=(1.0, 1.0)).fit(study)
     assert found.fit.converged
     assert found.fit.steps < 100
-    assert any("all but tied" in note for note in found.notes)
+    assert any("nearly tied" in note for note in found.notes)
 
 
 def test_tasks_of_very_different_size_keep_their_order(build):
@@ -279,7 +279,7 @@ def test_a_function_that_is_the_measure_gives_the_same(n):
 
 
 def test_a_tiny_discount_keeps_its_digits(build):
-    """Precision at three of 300 items: the chance to be there is the smallest of numbers, and still tells items apart, in tasks of all sizes."""
+    """Precision at three of 300 items: probabilities are tiny, and items still differ, in tasks of all sizes."""
     lists, entries = [], []
     for task, n in (("large", 300), ("small", 5)):
         items = [f"i{j:03}" for j in range(n)]

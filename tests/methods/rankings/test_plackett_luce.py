@@ -71,7 +71,7 @@ def test_derivatives(build):
     model = model_of(build.judgments(lists=TIED))
     rng = np.random.default_rng(2)
     for _ in range(3):
-        x = rng.normal(size=model.words.n_entries)
+        x = rng.normal(size=model.vocabulary.n_entries)
         assert check_grad(lambda x: model.evaluate(x)[0], lambda x: model.evaluate(x)[1], x) < 1e-5
         step, v = 1e-5, rng.normal(size=len(x))
         slope = (model.evaluate(x + step * v)[1] - model.evaluate(x - step * v)[1]) / (2 * step)
@@ -81,7 +81,7 @@ def test_derivatives(build):
 
 def test_the_whole_hessian_is_what_products_say(build):
     model = model_of(build.judgments(lists=TIED))
-    n, task = model.words.n_entries, model.words.entry_task
+    n, task = model.vocabulary.n_entries, model.vocabulary.entry_task
     model.evaluate(np.random.default_rng(3).normal(size=n))
     columns = np.stack([model.hessian_product(row) for row in np.eye(n)])
     np.testing.assert_allclose(np.diag(columns), model.diagonal(), atol=1e-12)
@@ -157,12 +157,12 @@ def test_an_item_that_is_always_first_stays_finite(build):
 
 @pytest.mark.parametrize("n_items", [30, 3200])
 def test_intervals_cover_the_truth(n_items):
-    """Of 95 % intervals, about 95 % hold the score of the model that drew the lists; also where they are estimated by probing."""
+    """About 95 % of the intervals contain the true score, also where they are estimated by probing."""
     rng = np.random.default_rng(5)
-    held = []
+    covered = []
     for _ in range(20 if n_items < 100 else 1):
         lists, truth = drawn(rng, 20 * n_items, 5, n_items) if n_items < 100 else drawn(rng, 12000, 5, n_items)
         found = PlackettLuce(prior=0.01).fit(study(lists))
         centre = truth - truth.mean() + found.score.mean()
-        held.append((found.low <= centre) & (centre <= found.high))
-    assert 0.92 < np.mean(held) < 0.98
+        covered.append((found.low <= centre) & (centre <= found.high))
+    assert 0.92 < np.mean(covered) < 0.98

@@ -9,7 +9,7 @@ from crowdrank.methods.supervised.boosted import standardised
 
 
 def either_or(tasks, seed, prefix):
-    """`guide` puts an item first or last at random; `scout` is right where the guide put it first, and turned around elsewhere."""
+    """`guide` puts an item first or last at random; `scout` is right where the guide put it first, else reversed."""
     rng = np.random.default_rng(seed)
     rows, gold = [], []
     for task in (f"{prefix}{number:03}" for number in range(tasks)):

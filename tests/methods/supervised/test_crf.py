@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.methods.supervised.cells.linear import usual_or_better
+from crowdrank.methods.supervised.cells.linear import first_unless_better
 
 
 def crowd(tasks=60, items=7, seed=0, prefix="q"):
-    """`good` sees the grade, `reversed` turns it around, `random` guesses, and `picky` lists relevant items only, in no order."""
+    """`good` sees the grade, `reversed` its opposite, `random` guesses, `picky` lists relevant items, unordered."""
     rng = np.random.default_rng(seed)
     rows, gold = [], []
     for task in (f"{prefix}{number:03}" for number in range(tasks)):
@@ -104,7 +104,7 @@ def test_any_measure_can_be_learned_for(measure):
 def test_the_usual_is_taken_unless_another_is_better_by_more_than_chance():
     rng = np.random.default_rng(0)
     usual = rng.random(50)
-    assert usual_or_better([usual, usual + rng.normal(0, 0.3, 50) * 0.01, usual]) in (0, 1)
-    assert usual_or_better([usual, usual + 0.1]) == 1
-    assert usual_or_better([usual, usual + np.r_[np.full(49, -0.02), 1.0]]) == 0
-    assert usual_or_better([usual, usual.copy()]) == 0
+    assert first_unless_better([usual, usual + rng.normal(0, 0.3, 50) * 0.01, usual]) in (0, 1)
+    assert first_unless_better([usual, usual + 0.1]) == 1
+    assert first_unless_better([usual, usual + np.r_[np.full(49, -0.02), 1.0]]) == 0
+    assert first_unless_better([usual, usual.copy()]) == 0

@@ -22,7 +22,7 @@ NOISE = {"good": 0.5, "fair": 1.5, "reversed": -0.5, "random": None}
 
 
 def lists(tasks, annotators=NOISE, *, seed=0, items=8, prefix="q", share=0.8):
-    """Each annotator ranks most items of every task: by what they see of the grade, the other way around, or at random."""
+    """Each annotator ranks most items of every task: by the grade with noise, in reverse, or at random."""
     rng = np.random.default_rng(seed)
     rows, gold = [], []
     for task in (f"{prefix}{number:03}" for number in range(tasks)):

@@ -41,7 +41,7 @@ from crowdrank.learning.trees.model import Trees, check_trees, grow
 from crowdrank.learning.trees.pair_objective import PairObjective
 from crowdrank.learning.trees.swaps import Equal, Swaps, steps
 from crowdrank.methods.grades.curves.curves import CurveFit, Curves
-from crowdrank.methods.grades.curves.relevance import Graded, make_consensus_of_relevance, of_posterior, prepare
+from crowdrank.methods.grades.curves.relevance import Graded, graded_consensus, summarise_posterior, prepare
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.target_measure import Target, target
 from crowdrank.settings import check, check_fit, check_whole_number, is_number
@@ -89,8 +89,8 @@ class GDAPWMART:
             self.max_iter, self.tol
         )
         trees = grow(features.value[judged], self._objective(study, curves, task), self)
-        relevance = of_posterior(curves.posterior, curves.nodes)
-        told = make_consensus_of_relevance(self.description, judgments, study, relevance, curves, curves.fit, ())
+        relevance = summarise_posterior(curves.posterior, curves.nodes)
+        told = graded_consensus(self.description, judgments, study, relevance, curves, curves.fit, ())
         fit = Fit(self.rounds, curves.fit.converged)
         return Ranker(self, features.columns, trees, told.annotator_columns, fit, told.notes, features.vocabulary.frame)
 

@@ -18,7 +18,7 @@ import numba as nb
 import numpy as np
 
 from crowdrank.learning.trees.swaps import Equal, Lists, Swaps, change
-from crowdrank.methods.grades.curves.curves import Gaussians, Rows
+from crowdrank.methods.grades.curves.curves import Gaussians, GradesByProfile
 from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood, chances, moments
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
@@ -31,12 +31,20 @@ class PairObjective:
     """From scores to the slope and bend of the weighted log-likelihood."""
 
     def __init__(
-        self, rows: Rows, task: Codes, curves: Gaussians, swaps: Swaps | Equal, *, partners: int, rest: float, seed: int
+        self,
+        rows: GradesByProfile,
+        task: Codes,
+        curves: Gaussians,
+        swaps: Swaps | Equal,
+        *,
+        partners: int,
+        rest: float,
+        seed: int,
     ) -> None:
         self.pairs = PairLikelihood(rows, task, curves, partners=partners, difficulty=False, seed=seed)
         self.task, self.curves, self.swaps, self.rest = task, curves, swaps, rest
         self.judgments = sum_by(task[rows.entry], np.ones(len(rows.entry)), int(task.max(initial=-1)) + 1)
-        self.spread = np.sqrt(curves.variance)[self.pairs.profile]
+        self.spread = np.sqrt(curves.variance)[self.pairs.judgments.profile]
         self.sum, self.round = RowSum(len(rows.entry), 3 * len(task), work=partners), 0
 
     def __call__(self, score: Floats) -> tuple[Floats, Floats]:
@@ -48,12 +56,12 @@ class PairObjective:
 
     def evaluate(self, score: Floats, lists: Lists, turn: float) -> tuple[float, Floats, Floats, Floats]:
         """Value, slope and bend by entry with the weights that pairs have in these lists, and the sum of an entry's weights."""
-        pairs, n = self.pairs, len(self.task)
+        pairs, n = self.pairs.judgments, len(self.task)
         at = score[pairs.entry]
         total, values = self.sum(
             lambda r, total: weighted_pairs(
-                r.start, r.stop, pairs.first, pairs.size, pairs.met, turn, pairs.entry, pairs.profile, pairs.level, at, at - pairs.mean,
-                self.curves.mean, pairs.log_weight, self.curves.n_levels, self.spread, self.rest,
+                r.start, r.stop, pairs.task_start, pairs.task_size, pairs.n_partners, turn, pairs.entry, pairs.profile, pairs.level,
+                at, at - self.pairs.mean, self.curves.mean, self.pairs.curves.log_weight, self.curves.n_levels, self.spread, self.rest,
                 lists.how, lists.place, lists.gain, lists.variance, lists.above, lists.below, total.reshape(3, n),
             )
         )  # fmt: skip

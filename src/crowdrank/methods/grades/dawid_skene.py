@@ -1,23 +1,23 @@
 """Dawid-Skene: every entry has a true class, every annotator a table of the grades they give to entries of each class.
 
-    P(g | entry, a) = Σ_t P(t) Π C_a[g | t]
+    P(grades of an entry) = Σ_t P(t) Π_a C_a[g_a | t]
 
-Classes and tables are found by EM, in one fit over all tasks: the chances of each entry's classes given the tables,
-then the tables given the chances, starting from the shares of the grades each entry got. Any habit that depends on the
-class alone is seen through: generous, severe, random, reversed.
+Classes and tables are estimated by EM, in one fit over all tasks: the probabilities of each entry's classes given the
+tables, then the tables given those probabilities, starting from the shares of the grades each entry got. The tables
+correct for every habit that depends on the class alone: generous, severe, random, reversed.
 
-Most annotators give few grades. Beside their own, each counts `prior` virtual judgments per class that are spread over
-the grades as everybody's are: who gave one grade is taken to be like the crowd. With `prior=0` this is the method of
-the paper.
+Most annotators give few grades. So each gets, beside their own judgments, `prior` virtual judgments per class,
+distributed over the grades as the whole crowd's are: an annotator with one grade is taken to be like the crowd. With
+`prior=0` this is the method of the paper.
 
-There are as many classes as grades, or `classes`; fewer have fewer tables to learn. Nothing in the method knows that
-grades have an order, and classes may drift from the grade they started as. So a class stands for the mean grade that
-the crowd gives it, and the score of an entry is its expectation. With `ordinal`, entries of a higher class get no lower
-grades: every annotator's chance to give a grade or a lower one must not grow with the class (pooled where it does). The
-grades of reversed annotators then count as random.
+There are as many classes as grades, or `classes`; fewer classes have fewer tables to learn. The model does not know
+that grades have an order, and classes may drift from the grade they started as. So a class stands for the mean grade
+that the crowd gives it, and the score of an entry is its expectation. With `ordinal`, entries of a higher class get no
+lower grades: an annotator's probability of a grade or a lower one must not increase with the class (isotonic
+regression). The grades of reversed annotators then count as random.
 
-All annotators are taken to use one scale; more than 32 different grades are first taken together into 32 steps. Quality
-is the chance that of two entries of different class, graded differently, the one of the higher class got the higher
+All annotators are taken to use one scale; more than 32 different grades are first merged into 32 levels. Quality is the
+probability that, of two entries of different class with different grades, the one of the higher class got the higher
 grade.
 
 Dawid and Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics 1979.
@@ -46,10 +46,10 @@ from crowdrank.numerics.groups import Places, grouped
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
-from crowdrank.settings import check, check_fit
+from crowdrank.settings import check, check_fit, check_whole_number
 from crowdrank.study import Codes, Floats, Judgments
 
-SMALLEST = 1e-10  # chance: what never happened is not impossible
+SMALLEST = 1e-10  # probability: an event that never happened is not impossible
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,35 +68,37 @@ class DawidSkene:
     ordinal: bool = False  # higher classes get no lower grades
     prior: float = 5.0  # virtual judgments of each annotator on each class, graded as the crowd does
     max_iter: int = 500
-    tol: float = (
-        1e-3  # a step that moves the chances of the entries' classes no further than this, on average, ends the fit
-    )
+    tol: float = 1e-3  # the fit ends when the class probabilities move less than this in a step, on average
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
-        whole = self.classes is None or (isinstance(self.classes, int) and 2 <= self.classes <= 100)
-        check(whole, "classes", self.classes, "a whole number from 2 to 100")
+        if self.classes is not None:
+            check_whole_number("classes", self.classes, 2, 100)
         check(isinstance(self.ordinal, bool), "ordinal", self.ordinal, "true or false")
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the grade that the crowd gives to items of their class."""
         notes = check_kinds(self.description, judgments)
         table = grade_table(judgments)
-        rows = _rows(table)
-        chance, fit = _em(rows, _start(table, self.classes or len(table.levels)), self)
-        tables, crowd = rows.tables(chance, self.prior, self.ordinal)
+        grades = _grades_by_cell(table)
+        chance, fit = _em(grades, _start(table, self.classes or len(table.levels)), self)
+        tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
-        columns = annotator_columns(judgments, _quality(rows, np.exp(tables), chance, value), _evidence(table))
+        columns = annotator_columns(judgments, _quality(grades, np.exp(tables), chance, value), _evidence(table))
         chance[np.diff(table.entry_starts) == 0] = np.nan
-        told = (*notes, *table.levels.notes)
-        consensus = make_consensus(self.description, judgments, chance @ value, fit=fit, annotators=columns, notes=told)
+        notes = (*notes, *table.levels.notes)
+        consensus = make_consensus(
+            self.description, judgments, chance @ value, fit=fit, annotators=columns, notes=notes
+        )
         order = np.argsort(value, kind="stable")
         return replace(consensus, grade_values=value[order], grade_chances=chance[:, order])
 
 
 def _start(table: GradeTable, classes: int) -> Floats:
-    """The chances of each entry's classes as its grades are spread over them: grade by grade, or where there are more
-    or fewer classes than grades, each grade between the two classes nearest to its place among all grades.
+    """The initial class probabilities of each entry: the shares of its grades.
+
+    With more or fewer classes than grades, a grade is divided between the two classes nearest to its quantile among all
+    grades.
     """
     count = np.bincount(table.level, minlength=len(table.levels))
     place = np.arange(len(table.levels), dtype=np.float64)
@@ -111,41 +113,41 @@ def _start(table: GradeTable, classes: int) -> Floats:
 
 
 def _evidence(table: GradeTable) -> Floats:
-    """How many grades each annotator gave to entries that have other grades, too."""
+    """How many grades each annotator gave to entries that have other grades too."""
     others = np.diff(table.entry_starts)[table.entry] > 1
     return sum_by(table.annotator, others, table.n_annotators)
 
 
-def _em(rows: Rows, chance: Floats, settings: DawidSkene) -> tuple[Floats, Fit]:
+def _em(grades: GradesByCell, chance: Floats, settings: DawidSkene) -> tuple[Floats, Fit]:
     share = chance.sum(axis=0)
     value = 0.0
     for step in range(1, settings.max_iter + 1):
         report("classes", step, settings.max_iter)
-        tables, _ = rows.tables(chance, settings.prior, settings.ordinal)
-        value, moved, share = rows.classes(tables, share, chance)
+        tables, _ = grades.tables(chance, settings.prior, settings.ordinal)
+        value, moved, share = grades.classes(tables, share, chance)
         if moved <= settings.tol:
             return chance, Fit(step, True, value)
     return chance, Fit(settings.max_iter, False, value)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """The grades twice: by entry, and by cell, which is a grade that an annotator gave to anything.
+class GradesByCell:
+    """The grades sorted twice: by entry, and by cell. A cell is an annotator and one of the grades they gave.
 
-    Each half of a step reads the one and writes for the other, so nothing is added up across threads, and memory grows
-    with the cells there are.
+    Each half of an EM step reads one order and writes for the other, so threads need not share sums, and memory grows
+    with the number of cells.
     """
 
     cell: Codes  # of each row, by entry
     entry_starts: Places
     entry: Codes  # of each row, by cell
     cell_starts: Places
-    cell_level: Codes  # which grade it is
-    annotator_starts: Places  # of their cells
+    cell_level: Codes  # the grade of each cell
+    annotator_starts: Places  # cells of annotator a are annotator_starts[a]:annotator_starts[a + 1]
     n_levels: int
 
     def tables(self, chance: Floats, prior: float, ordinal: bool) -> tuple[Floats, Floats]:
-        """The logarithm of C_a[g | t] of each cell and class; and everybody's table."""
+        """The logarithm of C_a[g | t] of each cell and class, and the table of the whole crowd."""
         n_classes = chance.shape[1]
         counts = np.empty((len(self.cell_level), n_classes))
 
@@ -163,43 +165,46 @@ class Rows:
         return counts, crowd
 
     def classes(self, tables: Floats, share: Floats, chance: Floats) -> tuple[float, float, Floats]:
-        """Put the chances of the classes in place: log-likelihood, how far they moved on average, and the new sum of each class."""
+        """Update the class probabilities in place.
+
+        Returns the log-likelihood, how far the probabilities moved on average, and the sum of each class.
+        """
         log_share = np.log(np.maximum(share / max(share.sum(), SMALLEST), SMALLEST))
 
-        def weigh(rows: slice, total: Floats) -> tuple[float, float]:
+        def update(rows: slice, total: Floats) -> tuple[float, float]:
             first, last = np.searchsorted(self.entry_starts[:-1], (rows.start, rows.stop))
-            value, moved = _weigh(first, last, self.entry_starts, self.cell, tables, log_share, chance, total)
+            value, moved = _update_classes(first, last, self.entry_starts, self.cell, tables, log_share, chance, total)
             return value, moved
 
-        total, parts = RowSum(len(self.cell), len(share))(weigh)
+        total, parts = RowSum(len(self.cell), len(share))(update)
         return sum(value for value, _ in parts), sum(moved for _, moved in parts) / max(total.sum(), 1.0), total
 
 
-def _rows(table: GradeTable) -> Rows:
+def _grades_by_cell(table: GradeTable) -> GradesByCell:
     size = len(table.levels)
     key = table.annotator.astype(np.int64) * size + table.level
-    there = np.flatnonzero(np.bincount(key, minlength=table.n_annotators * size))
+    occupied = np.flatnonzero(np.bincount(key, minlength=table.n_annotators * size))
     number = np.zeros(table.n_annotators * size, dtype=np.int32)
-    number[there] = np.arange(len(there), dtype=np.int32)
+    number[occupied] = np.arange(len(occupied), dtype=np.int32)
     cell = number[key]
-    by_cell, cell_starts = grouped(cell, len(there))
-    level = (there % size).astype(np.int32)
-    annotator_starts = np.searchsorted(there, np.arange(table.n_annotators + 1) * size)
-    return Rows(cell, table.entry_starts, table.entry[by_cell], cell_starts, level, annotator_starts, size)
+    by_cell, cell_starts = grouped(cell, len(occupied))
+    level = (occupied % size).astype(np.int32)
+    annotator_starts = np.searchsorted(occupied, np.arange(table.n_annotators + 1) * size)
+    return GradesByCell(cell, table.entry_starts, table.entry[by_cell], cell_starts, level, annotator_starts, size)
 
 
-def _quality(rows: Rows, tables: Floats, chance: Floats, value: Floats) -> Floats:
-    """The chance to order two entries of different class rightly, where they are graded differently."""
+def _quality(grades: GradesByCell, tables: Floats, chance: Floats, value: Floats) -> Floats:
+    """The probability to order two entries of different class correctly, given different grades."""
     order = np.argsort(value, kind="stable")
     joint = (tables * chance.sum(axis=0))[:, order]
-    right, wrong = np.zeros((2, len(rows.annotator_starts) - 1))
-    _ordered(rows.annotator_starts, np.ascontiguousarray(joint), right, wrong)
+    right, wrong = np.zeros((2, len(grades.annotator_starts) - 1))
+    _order_probabilities(grades.annotator_starts, np.ascontiguousarray(joint), right, wrong)
     with np.errstate(invalid="ignore"):
         return np.asarray(right / (right + wrong))
 
 
 @nb.njit(cache=True, nogil=True)
-def _weigh(first, last, starts, cell, tables, log_share, chance, total):
+def _update_classes(first, last, starts, cell, tables, log_share, chance, total):
     n_classes = len(log_share)
     weight = np.empty(n_classes)
     value, product, moved = 0.0, 1.0, 0.0
@@ -243,11 +248,11 @@ def _count(first, last, starts, entry, level, chance, counts, total):
 
 @nb.njit(cache=True, nogil=True)
 def _log_tables(starts, level, crowd, prior, counts):
-    """From counts to the logarithms of chances, in place."""
+    """From counts to the logarithms of probabilities, in place."""
     n_classes = crowd.shape[1]
     norm = np.empty(n_classes)
     for annotator in range(len(starts) - 1):
-        _smallest_and_sums(starts[annotator], starts[annotator + 1], prior, counts, norm)
+        _floor_and_sum(starts[annotator], starts[annotator + 1], prior, counts, norm)
         for cell in range(starts[annotator], starts[annotator + 1]):
             for t in range(n_classes):
                 counts[cell, t] = np.log((counts[cell, t] + prior * crowd[level[cell], t]) / norm[t])
@@ -255,11 +260,11 @@ def _log_tables(starts, level, crowd, prior, counts):
 
 @nb.njit(cache=True, nogil=True)
 def _log_ordinal_tables(starts, level, crowd, prior, counts):
-    """The same, with chances of a grade or a lower one that never grow with the class."""
+    """The same, where the probability of a grade or a lower one does not increase with the class."""
     n_levels, n_classes = crowd.shape
     below, norm = np.empty((n_levels, n_classes)), np.empty(n_classes)
     for annotator in range(len(starts) - 1):
-        _smallest_and_sums(starts[annotator], starts[annotator + 1], prior, counts, norm)
+        _floor_and_sum(starts[annotator], starts[annotator + 1], prior, counts, norm)
         for t in range(n_classes):
             for g in range(n_levels):
                 below[g, t] = prior * crowd[g, t] / norm[t]
@@ -268,7 +273,7 @@ def _log_ordinal_tables(starts, level, crowd, prior, counts):
             for g in range(1, n_levels):
                 below[g, t] += below[g - 1, t]
         for g in range(n_levels - 1):
-            _never_growing(below[g], norm)
+            _make_descending(below[g], norm)
         for cell in range(starts[annotator], starts[annotator + 1]):
             for t in range(n_classes):
                 lower = below[level[cell] - 1, t] if level[cell] > 0 else 0.0
@@ -276,8 +281,8 @@ def _log_ordinal_tables(starts, level, crowd, prior, counts):
 
 
 @nb.njit(cache=True, nogil=True)
-def _smallest_and_sums(first, last, prior, counts, norm):
-    """Nothing is impossible; and the sum of an annotator's counts in each class, with the virtual ones."""
+def _floor_and_sum(first, last, prior, counts, norm):
+    """Raise counts to at least SMALLEST, and sum an annotator's counts in each class, virtual ones included."""
     for t in range(len(norm)):
         norm[t] = prior
         for cell in range(first, last):
@@ -286,8 +291,11 @@ def _smallest_and_sums(first, last, prior, counts, norm):
 
 
 @nb.njit(cache=True, nogil=True)
-def _never_growing(values, weight):
-    """The nearest values (in weighted squares) that never grow, in place: neighbours that do are pooled."""
+def _make_descending(values, weight):
+    """Isotonic regression in place: the nearest values that do not increase, by weighted squares.
+
+    By the pool-adjacent-violators algorithm.
+    """
     start, pooled, total = np.empty(len(values), np.int64), np.empty(len(values)), np.empty(len(values))
     n = 0
     for at in range(len(values)):
@@ -305,8 +313,11 @@ def _never_growing(values, weight):
 
 
 @nb.njit(cache=True, nogil=True)
-def _ordered(starts, joint, right, wrong):
-    """Per annotator, the chance of two grades in the order of the classes, and in the other one; cells ascend by grade."""
+def _order_probabilities(starts, joint, right, wrong):
+    """Per annotator, the probability of two grades in the order of the classes, and in the opposite order.
+
+    The cells of an annotator ascend by grade.
+    """
     n_classes = joint.shape[1]
     lower = np.empty(n_classes)
     for annotator in range(len(starts) - 1):

@@ -1,24 +1,22 @@
-"""GDA: each annotator gives a grade the more likely, the nearer an item's relevance is to what that grade means to
-them.
+"""GDA: an annotator gives a grade with a higher probability, the closer an item's relevance is to the grade's mean.
 
     P(grade g of annotator a) ∝ α_g N(r; μ_g, w ε)        r ~ N(0, 1), the relevance of the entry; ε its difficulty
 
-Every annotator has own means μ and weights α of the grades and an own spread w, so that strict and generous, sharp and
-careless annotators, and scales of two, five or a hundred grades, all speak of one relevance. Most annotators give few
-grades: their curves are drawn to the crowd's (`prior`). Who grades at random gets the same curve for all grades, and no
-say; reversed means are used, unless the means must be ordered (`means="ordered"`): then such annotators get no say
-either.
+Every annotator has a mean μ and a weight α for each grade, and one variance w: these are the annotator's curves. So
+strict and generous, precise and careless annotators, and scales of two, five or a hundred grades, all measure one
+relevance. Most annotators give few grades, so their curves are shrunk towards the crowd's (`shrinkage`). Annotators who
+grade at random get the same curve for all grades, and no influence. Annotators with reversed means are used in reverse,
+unless the means must be ordered (`means="ordered"`): then they get no influence either.
 
-Relevance is integrated out on a grid while the curves are fitted (the paper maximises over both); the score is the mean
-of an entry's posterior, its interval holds 95 % of it. Where ε = 1 the curves do not change if the means move and the
-weights make up for it, so the fit looks for slopes and intercepts of the log-odds instead; μ, w and α are those that
-explain relevance as a mixture of variance 1. With `difficulty`, ε of each entry is integrated out too, the spread being
-the crowd's. On the data sets tried this ranks no better (trec_rf10) or worse (llmjudge24), and takes five times as
-long.
+The curves are fitted with relevance integrated out on a grid (the paper maximises over both). The score is the mean of
+an entry's posterior; the interval contains 95 % of it. At ε = 1, a change of the means can be compensated by the
+weights, so the fit estimates slopes and intercepts of the log-odds instead; μ, w and α are then those that make
+relevance a mixture of variance 1. With `difficulty`, ε of each entry is integrated out too, with the crowd's variance.
+On the data sets tried this ranks no better (trec_rf10) or worse (llmjudge24), and takes five times as long.
 
-Quality is the share of an annotator's preferences that the relevance has, as all others' grades have it.
-Informativeness is what one grade tells of relevance, in nats; `pair_informativeness`, what a grade tells of a
-difference. 0 is random. A grade with d different levels tells at most log d.
+Quality is the share of an annotator's preferences that agree with the relevance estimated from all other annotators'
+grades. `informativeness` is the mutual information of one grade and relevance, in nats; `pair_informativeness` that of
+a grade and a difference of relevance. Random annotators have 0; a scale of d grades allows at most log d.
 
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM
 2015.
@@ -35,8 +33,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.grades.curves.curves import CurveFit
-from crowdrank.methods.grades.curves.relevance import make_consensus_of_relevance, of_posterior, prepare
+from crowdrank.methods.grades.curves.curves import CurveFit, check_shrinkage
+from crowdrank.methods.grades.curves.relevance import graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
 from crowdrank.settings import check_choice, check_fit
@@ -50,20 +48,21 @@ class GDA:
     description: ClassVar[Description] = Description(
         name="gda",
         family="grades",
-        summary="One relevance behind all scales; every annotator has their own curve for each grade, shrunk to the crowd's.",
+        summary="One relevance behind all scales; each annotator has a curve for each grade, shrunk to the crowd's.",
         takes=("grades",),
         gives_intervals=True,
     )
 
-    prior: float = 1.0  # how strongly annotators are drawn to the crowd
+    shrinkage: float = 1.0  # how strongly annotators' curves are shrunk to the crowd's (a factor of the precision)
     quality_per: Literal["study", "task"] = "study"  # one set of curves per annotator, or one for each of their tasks
-    means: Literal["free", "ordered"] = "free"  # may a higher grade mean less relevance?
+    means: Literal["free", "ordered"] = "free"  # free: a higher grade may have a lower mean; ordered: it may not
     difficulty: bool = False  # estimate how hard each entry is to judge
     max_iter: int = 200
-    tol: float = 1e-3  # a step that moves no relevance further than this ends the fit
+    tol: float = 1e-3  # the fit ends when no relevance moves further than this in a step
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_shrinkage(self.shrinkage)
+        check_fit(None, self.max_iter, self.tol)
         check_choice("quality_per", self.quality_per, ("study", "task"))
         check_choice("means", self.means, ("free", "ordered"))
 
@@ -71,9 +70,9 @@ class GDA:
         """Rank the items of each task by their expected relevance."""
         notes = check_kinds(self.description, judgments)
         study = prepare(judgments, self.quality_per)
-        search = CurveFit(
-            study.rows, study.scales, self.prior, ordered=self.means == "ordered", difficulty=self.difficulty
+        fit = CurveFit(
+            study.rows, study.scales, self.shrinkage, ordered=self.means == "ordered", difficulty=self.difficulty
         )
-        found = search.run(self.max_iter, self.tol)
-        relevance = of_posterior(found.posterior, found.nodes)
-        return make_consensus_of_relevance(self.description, judgments, study, relevance, found, found.fit, notes)
+        found = fit.run(self.max_iter, self.tol)
+        relevance = summarise_posterior(found.posterior, found.nodes)
+        return graded_consensus(self.description, judgments, study, relevance, found, found.fit, notes)

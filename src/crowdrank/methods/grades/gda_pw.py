@@ -1,23 +1,22 @@
-"""GDA-PW: GDA's curves, relevance from pairs of grades: each grade is explained by how far its item lies from another
-graded one.
+"""GDA-PW: the curves of `gda`, with relevance estimated from pairs of grades within a task.
 
     P(g | g', d, d', a, a') ∝ α_g N(r_d − r_d'; μ_g − μ'_g', √(w w' ε_d ε_d'))        r ~ N(0, 1)
 
-The grade g of annotator a on item d is compared with every other judgment of the task (g' of a' on d'), so that only
-differences of relevance within a task count; the sum is divided by the number of partners of a judgment. The curves μ,
-w, α of the annotators are those of `gda`, found with relevance integrated out: maximising over curves and relevance
+The grade g of annotator a on item d is compared with every other judgment of the task (g' of a' on d'), so only
+differences of relevance within a task count. The sum is divided by the number of partners of a judgment. The curves μ,
+w, α of the annotators are those of `gda`, fitted with relevance integrated out: maximising over curves and relevance
 together, as the paper does, fits them to noise (trec_rf10: MAP .786 to .794 in prototypes, instead of .797). Given the
-curves the problem is convex, and five or six Newton steps find the relevances. With `difficulty`, ε of every entry is
-estimated along with them.
+curves the problem is convex, and five or six Newton steps find the relevance. With `difficulty`, ε of every entry is
+estimated too.
 
-Pairs are streamed, never stored. A judgment meets all others of its task, or, where there are more than `partners`, as
-many of them spread evenly over a random order. 64 partners rank as well as 200, within the noise of the sample
-(trec_rf10 and llmjudge24, ± .002); all pairs of a task with K judgments cost K/64 times as much.
+Pairs are streamed, never stored. A judgment is paired with all others of its task or, where there are more than
+`partners`, with that many at random. 64 partners rank as well as 200, within the noise of the sample (trec_rf10 and
+llmjudge24, ± .002); all pairs of a task with K judgments take K/64 times as long.
 
-What pairs tell is squeezed, the partner's deviation from their own grade being taken at face value: one factor for the
-study and the mean of each task bring it back to the scale of relevance. The interval is that of relevance around this
-score: the variance of `gda`'s posterior plus the squared distance from its mean. Laplace's intervals count every
-judgment twice, as itself and as a partner, and cover 71 to 91 % instead of 95.
+Relevance from pairs has too small a spread, because the model takes the partner's deviation from the mean of their
+grade to be 0. One factor for the study and the mean of each task bring it back to the scale of relevance. The variance
+behind the interval is that of `gda`'s posterior plus the squared distance from its mean. Laplace's intervals would
+count every judgment twice, as itself and as a partner, and cover 71 to 91 % instead of 95.
 
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM
 2015.
@@ -36,9 +35,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
-from crowdrank.methods.grades.curves.curves import CurveFit
+from crowdrank.methods.grades.curves.curves import CurveFit, check_shrinkage
 from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
-from crowdrank.methods.grades.curves.relevance import Relevance, make_consensus_of_relevance, of_posterior, prepare
+from crowdrank.methods.grades.curves.relevance import Relevance, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
 from crowdrank.numerics.newton import dot, minimise
@@ -60,17 +59,18 @@ class GDAPW:
         gives_intervals=True,
     )
 
-    prior: float = 1.0  # how strongly annotators are drawn to the crowd
+    shrinkage: float = 1.0  # how strongly annotators' curves are shrunk to the crowd's (a factor of the precision)
     quality_per: Literal["study", "task"] = "study"  # one set of curves per annotator, or one for each of their tasks
-    means: Literal["free", "ordered"] = "free"  # may a higher grade mean less relevance?
+    means: Literal["free", "ordered"] = "free"  # free: a higher grade may have a lower mean; ordered: it may not
     difficulty: bool = False  # estimate how hard each entry is to judge
-    partners: int = 64  # judgments of the same task that each is paired with; tasks with no more use all pairs
+    partners: int = 64  # judgments of the same task that each is paired with; smaller tasks use all pairs
     max_iter: int = 200
-    tol: float = 1e-3  # a step that moves no relevance further than this ends the fit
+    tol: float = 1e-3  # the fit ends when no relevance moves further than this in a step
     seed: int = 0  # of the sample of pairs
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_shrinkage(self.shrinkage)
+        check_fit(None, self.max_iter, self.tol)
         check_choice("quality_per", self.quality_per, ("study", "task"))
         check_choice("means", self.means, ("free", "ordered"))
         check_whole_number("partners", self.partners)
@@ -80,8 +80,10 @@ class GDAPW:
         """Rank the items of each task by their relevance."""
         notes = check_kinds(self.description, judgments)
         study, vocabulary = prepare(judgments, self.quality_per), judgments.vocabulary
-        search = CurveFit(study.rows, study.scales, self.prior, ordered=self.means == "ordered", difficulty=False)
-        curves = search.run(self.max_iter, self.tol)
+        ordered = self.means == "ordered"
+        curves = CurveFit(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False).run(
+            self.max_iter, self.tol
+        )
         model = PairLikelihood(
             study.rows,
             vocabulary.entry_task,
@@ -90,7 +92,7 @@ class GDAPW:
             difficulty=self.difficulty,
             seed=self.seed,
         )
-        posterior = of_posterior(curves.posterior, curves.nodes)
+        posterior = summarise_posterior(curves.posterior, curves.nodes)
         start = np.zeros(model.layout.size)
         start[: model.n] = posterior.score
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol, what="relevance")
@@ -101,13 +103,14 @@ class GDAPW:
             score, error, score - NORMAL_95_ROUNDED * error, score + NORMAL_95_ROUNDED * error, difficulty
         )
         fit = Fit(found.steps, found.converged and curves.fit.converged, -found.value)
-        return make_consensus_of_relevance(self.description, judgments, study, relevance, curves, fit, notes)
+        return graded_consensus(self.description, judgments, study, relevance, curves, fit, notes)
 
 
 def _on_scale(differences: Floats, relevance: Floats, task: Codes) -> Floats:
-    """Differences within tasks on the scale of relevance: one factor for the study, and the mean of each task."""
+    """Differences within tasks on the scale of relevance: scaled by one factor, shifted to the mean of each task."""
     count = np.maximum(np.bincount(task), 1)
-    middle, centre = (sum_by(task, values, len(count)) / count for values in (relevance, differences))
-    apart, away = relevance - middle[task], differences - centre[task]
-    squares = dot(away, away)
-    return np.asarray(middle[task] + away * (dot(apart, away) / squares if squares > 0 else 1.0))
+    mean, own_mean = (sum_by(task, values, len(count)) / count for values in (relevance, differences))
+    target, deviation = relevance - mean[task], differences - own_mean[task]
+    squares = dot(deviation, deviation)
+    factor = dot(target, deviation) / squares if squares > 0 else 1.0  # least squares
+    return np.asarray(mean[task] + deviation * factor)

@@ -1,11 +1,11 @@
 """Majority vote: an item's score is the grade it was given most often.
 
-Of several grades given equally often, the mean counts. Few grades leave many items with the same winner, so items of
-the same winning grade are ordered by their mean grade: their scores differ from the grade by less than a thousandth of
-the step to the next one. With `by_mean=False` they share their rank. More than 32 different grades are first taken
-together into 32 steps.
+Where several grades were given equally often, their mean counts. Few grades leave many items with the same winning
+grade, so items of the same winning grade are ordered by their mean grade: their scores differ from the grade by less
+than a thousandth of the step to the next one. With `by_mean=False` they share their rank. More than 32 different grades
+are first merged into 32 levels.
 
-It knows nothing of annotators; their quality is how often they order two items as the result does.
+All annotators count the same. Quality is how often an annotator orders two items as the result does.
 
 >>> import crowdrank as cr
 >>> grades = {"annotator": [*"abc"] * 2, "item": [*"xxxyyy"], "grade": [2, 2, 0, 0, 3, 3]}
@@ -28,7 +28,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check
 from crowdrank.study import Codes, Floats, Judgments
 
-NUDGE = 1e-3  # of the smallest step between winning grades: how far the mean grade may move a score
+TIE_BREAK = 1e-3  # how far the mean grade may move a score, as a share of the smallest step between winning grades
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class MajorityVote:
         """Rank the items of each task by their most frequent grade."""
         notes = check_kinds(self.description, judgments)
         levels, n = grade_levels(judgments.grades), judgments.vocabulary.n_entries
-        score = _winners(levels, judgments.grades.entry, n)
+        score = _most_frequent(levels, judgments.grades.entry, n)
         if self.by_mean:
-            score = _nudged(score, _mean(judgments.grades.entry, levels.value[levels.code], n))
+            score = _break_ties(score, _mean(judgments.grades.entry, levels.value[levels.code], n))
         return make_consensus(self.description, judgments, score, notes=(*notes, *levels.notes))
 
 
-def _winners(levels: Levels, entry: Codes, n_entries: int) -> Floats:
-    """The mean of the grades that each entry got most often."""
+def _most_frequent(levels: Levels, entry: Codes, n_entries: int) -> Floats:
+    """The grade that each entry got most often; the mean of several such grades."""
     keys, count = np.unique(entry.astype(np.int64) * len(levels) + levels.code, return_counts=True)
     of, value = keys // len(levels), levels.value[keys % len(levels)]
     most = np.zeros(n_entries, dtype=np.int64)
@@ -73,10 +73,10 @@ def _mean(codes: Codes, values: Floats, size: int) -> Floats:
         return np.asarray(sum_by(codes, values, size) / np.bincount(codes, minlength=size))
 
 
-def _nudged(winner: Floats, mean: Floats) -> Floats:
-    """The winning grades, moved towards the means by too little to change their order."""
+def _break_ties(winner: Floats, mean: Floats) -> Floats:
+    """The winning grades moved towards the means, by too little to change their order."""
     distinct = np.unique(winner[~np.isnan(winner)])
     if len(distinct) < 2:
-        return winner if not len(distinct) else np.asarray(winner + NUDGE * (mean - winner))
+        return winner if not len(distinct) else np.asarray(winner + TIE_BREAK * (mean - winner))
     furthest = np.nanmax(np.abs(mean - winner)) or 1.0
-    return np.asarray(winner + NUDGE * np.diff(distinct).min() * (mean - winner) / furthest)
+    return np.asarray(winner + TIE_BREAK * np.diff(distinct).min() * (mean - winner) / furthest)

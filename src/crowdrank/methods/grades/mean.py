@@ -1,7 +1,7 @@
 """Mean grade: each item's score is the average of the grades it was given.
 
-The plainest consensus of grades, and the baseline to beat. It knows nothing of annotators who grade high or low, or at
-random; their quality is how often they order two items as the means do.
+The simplest consensus of grades, and the baseline to beat. It does not correct for annotators who grade high, low or at
+random. Quality is how often an annotator orders two items as the means do.
 
 >>> import crowdrank as cr
 >>> grades = {"annotator": ["ann", "bob", "ann"], "item": ["x", "x", "y"], "grade": [2, 1, 3]}

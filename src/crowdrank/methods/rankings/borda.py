@@ -1,10 +1,9 @@
-"""Borda count: an item's score in a list is the share of the list's other items that it beats; scores are averaged over
-lists.
+"""Borda count: an item's score in a list is the share of the list's other items that it beats, averaged over lists.
 
 Lists are rankings, or the grades an annotator gave within a task. Tied items share the average of their places. In a
 list that puts unlisted items below its own (a top-k list), all of the task's items take part and the unlisted ones
 share the last places. Dividing by the length of the list makes long and short lists count the same. A list of one item
-says nothing. `weights` gives annotators a weight other than 1.
+does not count. `weights` gives annotators a weight other than 1.
 
 de Borda: Mémoire sur les élections au scrutin, 1781.
 
@@ -30,7 +29,7 @@ from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
 
-COUNTED = 1e-9  # of a list's weight: what is left where weights cancel is rounding
+SMALLEST_COUNT = 1e-9  # of weights: what remains where weights cancel is a rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,7 @@ class Borda:
         takes=("rankings", "grades"),
     )
 
-    weights: tuple[tuple[str, float], ...] | None = (
-        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
-    )
+    weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
@@ -63,22 +60,26 @@ class Borda:
 
 
 def _mean_share(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> Floats:
-    """Per entry, the share of other items beaten, averaged over the lists that say something about it."""
+    """Per entry, the share of other items beaten, averaged over the lists that rank it."""
     n, rows = vocabulary.n_entries, lists.row_list
-    share, share_below, telling = shares(lists, vocabulary)
-    counts = np.where(telling, weight[lists.list_annotator], 0.0)
+    share, unlisted_share, counted = shares(lists, vocabulary)
+    counts = np.where(counted, weight[lists.list_annotator], 0.0)
     total = sum_by(lists.entry, share * counts[rows], n)
     count = sum_by(lists.entry, counts[rows], n)
     if lists.unlisted_below.any():
         counts_below = np.where(lists.unlisted_below, counts, 0.0)
-        total += _given_to_unlisted(lists, vocabulary, share_below * counts_below)
-        count += _given_to_unlisted(lists, vocabulary, counts_below)
+        total += _sum_over_unlisted(lists, vocabulary, unlisted_share * counts_below)
+        count += _sum_over_unlisted(lists, vocabulary, counts_below)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return total / np.where(count > COUNTED, count, 0.0)
+        return total / np.where(count > SMALLEST_COUNT, count, 0.0)
 
 
 def shares(lists: Rankings, vocabulary: Vocabulary) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Per row the share of other items beaten; per list the share of the items it puts below its own, and whether it says anything."""
+    """Shares of other items beaten.
+
+    Per row its share; per list the share of each item that it leaves out but ranks below its own, and whether the list
+    counts (it has more than one item).
+    """
     lengths = np.diff(lists.list_starts)
     unlisted = np.where(lists.unlisted_below, np.diff(vocabulary.task_starts)[lists.list_task] - lengths, 0)
     others = np.maximum(lengths + unlisted - 1, 1)
@@ -86,8 +87,8 @@ def shares(lists: Rankings, vocabulary: Vocabulary) -> tuple[Floats, Floats, NDA
     return share, np.maximum(unlisted - 1, 0) / 2 / others, lengths + unlisted > 1
 
 
-def _given_to_unlisted(lists: Rankings, vocabulary: Vocabulary, given: Floats) -> Floats:
-    """What entries get from the lists of their task that leave them out: all that is given, less where they are listed."""
+def _sum_over_unlisted(lists: Rankings, vocabulary: Vocabulary, value: Floats) -> Floats:
+    """Per entry, the sum of a value of each list over the lists of its task that leave it out."""
     task = vocabulary.entry_task
-    total = sum_by(lists.list_task, given, len(vocabulary.tasks))[task]
-    return total - sum_by(lists.entry, given[lists.row_list], len(task))
+    total = sum_by(lists.list_task, value, len(vocabulary.tasks))[task]
+    return total - sum_by(lists.entry, value[lists.row_list], len(task))

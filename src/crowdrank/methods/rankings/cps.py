@@ -1,18 +1,17 @@
-"""CPS, the coset-permutation distance based stagewise model: the next item is the one that fewest of the rest were put
-before.
+"""CPS, the coset-permutation distance based stagewise model: an order is chosen item by item from the top.
 
     P(j is next | R left) ∝ exp(− Σ_k θ_k · number of items of R that annotator k puts before j)
 
-which is the model of Qin et al. with Kendall's distance: between stages Plackett-Luce's way of making an order, within
-a stage Mallows' distance. Pairs that a list ties, or does not have, count half (Fagin et al.: Comparing top k lists,
-2003), or else items on few lists would come first; top-k lists put what they leave out below their own. The order is
-found as in the paper, each stage taking the most likely item; equally likely ones by their votes over the whole task,
-and those equal even then are tied. The score is the number of items placed below.
+This is the model of Qin et al. with Kendall's distance: stages as in Plackett-Luce, Mallows' distance within a stage.
+Pairs that a list ties, or does not have, count half (Fagin et al.: Comparing top k lists, 2003); otherwise items on few
+lists would come first. Top-k lists put the items they leave out below their own. The order is found as in the paper:
+each stage takes the most likely item. Equally likely ones are ordered by their votes over the whole task; if these are
+equal too, they are tied. The score is the number of items placed below.
 
-θ_k says how much annotator k counts. Without gold all count the same. With gold, θ is learned from the tasks that have
+θ_k is the weight of annotator k. Without gold all weights are equal. With gold, θ is learned from the tasks that have
 it, by maximum likelihood, which is concave: each item of a grade is chosen among itself and the items of lower grades.
-`prior` pulls each annotator's θ towards what one θ for all would be. All tasks are ranked, those of the gold too: to
-measure, give gold for other tasks.
+`penalty` shrinks each annotator's θ towards the best θ that all share: the objective loses ½ `penalty` times the
+squared distance. All tasks are ranked, those of the gold too: to evaluate, give gold for other tasks.
 
 Qin, Geng, Liu: A new probabilistic model for rank aggregation, NIPS 2010.
 
@@ -34,34 +33,36 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_lists, links
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.rankings.lists.kemeny import by_task, preferences, preferring, refuse_large_tasks, taking_part
+from crowdrank.methods.rankings.lists.kemeny import by_task, list_arrays, preferences, refuse_large_tasks, taking_part
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_fit
+from crowdrank.settings import check, check_fit, is_number
 from crowdrank.study import Codes, Floats, Gold, JudgmentError, Judgments, Rankings, Vocabulary
 
-MOST_CELLS = 100_000_000  # of items to choose among, times annotators: 800 MB
+MOST_CELLS = 100_000_000  # items to choose among, times annotators: 800 MB
 
 
 @dataclass(frozen=True, slots=True)
 class CPS:
-    """Settings of the CPS model; they matter only where gold is given to learn from."""
+    """Settings of the CPS model; they have an effect only where gold is given."""
 
     description: ClassVar[Description] = Description(
         name="cps",
         family="rankings",
-        summary="The next item is the one that the fewest remaining items were preferred to; learns whom to trust from gold.",
+        summary="Stage by stage the item that the fewest remaining ones were preferred to; learns weights from gold.",
         takes=("rankings", "grades"),
         starts_from_gold=True,
     )
 
-    prior: float = 10.0  # how strongly each annotator's θ is pulled towards everybody's
+    penalty: float = 10.0  # on squared distances of the annotators' θ from the θ that all share
     tol: float = 1e-8  # the step of θ at which learning has converged
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, 1, self.tol)
+        holds = is_number(self.penalty) and 0 <= self.penalty < float("inf")
+        check(holds, "penalty", self.penalty, "a number of at least 0")
+        check_fit(None, 1, self.tol)
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task, one after the other."""
@@ -70,10 +71,10 @@ class CPS:
         refuse_large_tasks(self.description.name, vocabulary)
         theta, fit = np.ones(len(vocabulary.annotators)), Fit()
         if gold is not None:
-            found = _learn(lists, vocabulary, gold, self.prior, self.tol)
+            found = _learn(lists, vocabulary, gold, self.penalty, self.tol)
             theta, fit = found.x, found.fit
         score = np.full(vocabulary.n_entries, np.nan)
-        _choose(preferring(lists, vocabulary, theta), vocabulary.task_starts, taking_part(lists, vocabulary), score)
+        _choose(list_arrays(lists, vocabulary, theta), vocabulary.task_starts, taking_part(lists, vocabulary), score)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         if gold is not None:
             columns |= {"theta": theta}
@@ -85,7 +86,7 @@ class CPS:
 
 @nb.njit(cache=True, nogil=True)
 def _choose(rows, task_starts, takes_part, score):
-    """Score the entries of every task by how many stand below them."""
+    """Score the entries of every task by how many are below them."""
     for task in range(len(task_starts) - 1):
         first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
         against, votes = preferences(rows, task, task_starts)
@@ -99,7 +100,7 @@ def _choose(rows, task_starts, takes_part, score):
             for i in range(size):
                 if left[i] and (best < 0 or cost[i] < cost[best] or (cost[i] == cost[best] and votes[i] > votes[best])):
                     best = i
-            # Those that cost and won as much are taken together; what one of them costs the others is changed only then.
+            # Items of equal cost and votes are taken together, before the costs of the others change.
             taken, same_cost, same_votes = count, cost[best], votes[best]
             for i in range(size):
                 if left[i] and cost[i] == same_cost and votes[i] == same_votes:
@@ -113,28 +114,28 @@ def _choose(rows, task_starts, takes_part, score):
             count = taken
 
 
-def _learn(lists: Rankings, vocabulary: Vocabulary, gold: Gold, prior: float, tol: float) -> Minimum:
+def _learn(lists: Rankings, vocabulary: Vocabulary, gold: Gold, penalty: float, tol: float) -> Minimum:
     """θ of every annotator, from the tasks with gold."""
     stages = Stages.of(lists, vocabulary, gold.align(vocabulary))
     if not stages.good.any():
         raise JudgmentError(
-            "cps learns from gold with two different grades in a task; this gold has none for the study's items"
+            "cps learns from tasks whose gold has two different grades; this gold has none for the study's items"
         )
-    whole = StageModel(stages.together(), 0.0, np.zeros(1))
-    shared = minimise(whole, np.zeros(1), max_iter=100, tol=tol, what="shared θ").x
+    pooled = StageModel(stages.pooled(), 0.0, np.zeros(1))
+    shared = minimise(pooled, np.zeros(1), max_iter=100, tol=tol, what="shared θ").x
     n = stages.before.shape[1]
     return minimise(
-        StageModel(stages, prior, np.full(n, shared[0])), np.full(n, shared[0]), max_iter=100, tol=tol, what="θ"
+        StageModel(stages, penalty, np.full(n, shared[0])), np.full(n, shared[0]), max_iter=100, tol=tol, what="θ"
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """What is chosen among at each stage: one stage for every grade of a task but the lowest."""
+    """The items that are chosen among at each stage. There is a stage for every grade of a task but the lowest."""
 
     stage: Codes  # of each row, ascending
-    good: NDArray[np.bool_]  # has the row's item the grade of the stage, or a lower one?
-    before: Floats  # per row and annotator: how many items of the stage their lists put before it, but for a number all rows share
+    good: NDArray[np.bool_]  # whether the row's item has the grade of the stage, not a lower one
+    before: Floats  # per row and annotator: how many items of the stage they put before it, up to a constant
 
     @staticmethod
     def of(lists: Rankings, vocabulary: Vocabulary, truth: Floats) -> Stages:
@@ -156,7 +157,7 @@ class Stages:
         stage, row = stage[kept], row[kept]
         if len(stage) * len(vocabulary.annotators) > MOST_CELLS:
             raise JudgmentError(
-                "gold of so many items by so many annotators is too much to learn from; give gold for fewer tasks"
+                "gold of so many items, ranked by so many annotators, does not fit in memory: give gold for fewer tasks"
             )
         before = np.zeros((len(stage), len(vocabulary.annotators)))
         begin = np.searchsorted(stage, np.arange(len(level) + 1))
@@ -165,8 +166,8 @@ class Stages:
         _count_before(begin, level_task, known[row], task_lists, *columns, vocabulary.n_entries, before)
         return Stages(stage.astype(np.int32), value[row] == level[stage], before)
 
-    def together(self) -> Stages:
-        """The same with all annotators as one."""
+    def pooled(self) -> Stages:
+        """The same, with all annotators as one."""
         return Stages(self.stage, self.good, self.before.sum(axis=1, keepdims=True))
 
 
@@ -188,7 +189,10 @@ def _count_before(
 
 @nb.njit(cache=True, nogil=True)
 def _count_in_list(rows, entry, position, below, row_of, first, end, annotator, before):
-    """Half of: items of the stage put before each row's, less items put behind it. The other half is the same for all."""
+    """Add, per row: half of the items of the stage put before it, less half of those put after it.
+
+    This is the number of items put before it, up to a constant.
+    """
     listed, passed, group = 0, 0, rows[0]
     for at in range(rows[0], rows[1]):
         listed += row_of[entry[at]] >= 0
@@ -201,7 +205,7 @@ def _count_in_list(rows, entry, position, below, row_of, first, end, annotator, 
         for at in range(group, after):
             row = row_of[entry[at]]
             if row >= 0:
-                # The last term is taken away from the unlisted's, which all rows get below.
+                # The last term cancels that of the unlisted items, which all rows get at the end.
                 before[row, annotator] += (2 * passed + tied - listed - unlisted) / 2 - (listed / 2 if below else 0.0)
         passed += tied
         group = after
@@ -213,8 +217,8 @@ def _count_in_list(rows, entry, position, below, row_of, first, end, annotator, 
 class StageModel:
     """Minus the log-posterior of θ, its gradient and Hessian, for `numerics.newton.minimise`."""
 
-    def __init__(self, stages: Stages, prior: float, centre: Floats) -> None:
-        self.stages, self.prior, self.centre = stages, prior, centre
+    def __init__(self, stages: Stages, penalty: float, centre: Floats) -> None:
+        self.stages, self.penalty, self.centre = stages, penalty, centre
         self.n_stages = int(stages.stage.max(initial=-1)) + 1
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
@@ -230,14 +234,14 @@ class StageModel:
         mean = np.stack([sum_by(bad_stage, share * column, self.n_stages) for column in bad.T], axis=1)
         behind = top[stage[good]] + np.log(total)[stage[good]] - utility[good]  # log-odds that a worse item is chosen
         chance = np.exp(-np.logaddexp(0.0, -behind))
-        apart = before[good] - mean[stage[good]]
-        pull = self.prior * (x - self.centre)
-        value = np.logaddexp(0.0, behind).sum() + pull @ (x - self.centre) / 2
+        difference = before[good] - mean[stage[good]]
+        penalty_slope = self.penalty * (x - self.centre)
+        value = np.logaddexp(0.0, behind).sum() + penalty_slope @ (x - self.centre) / 2
         chosen = sum_by(stage[good], chance, self.n_stages)
         spread = bad - mean[bad_stage]
-        self.hessian = (apart * (chance * (1 - chance))[:, None]).T @ apart
-        self.hessian += (spread * (share * chosen[bad_stage])[:, None]).T @ spread + self.prior * np.eye(len(x))
-        return float(value), np.asarray(chance @ apart + pull)
+        self.hessian = (difference * (chance * (1 - chance))[:, None]).T @ difference
+        self.hessian += (spread * (share * chosen[bad_stage])[:, None]).T @ spread + self.penalty * np.eye(len(x))
+        return float(value), np.asarray(chance @ difference + penalty_slope)
 
     def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""

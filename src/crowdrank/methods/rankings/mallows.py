@@ -1,18 +1,17 @@
-"""Mallows: lists scatter around one true order, each less likely by the factor φ for every pair it puts the other way
-around.
+"""Mallows: lists are distributed around one true order; every pair in the opposite order makes a list less likely.
 
-    P(list | order) ∝ φ^(number of pairs put the other way around)
+    P(list | order) ∝ φ^(number of pairs in the opposite order)
 
-The true order of the greatest likelihood is the Kemeny order, which has the least total distance to the lists (exact
-where no more than `exact` items are entangled in contradictory majorities, by local search beyond; never further away
-than the Borda order or any of the lists). Each annotator's dispersion φ follows from how far their lists are from it: 0
-for one who repeats the order, 1 for one who guesses, more for one who turns it around. With `extended`, annotators
-count by their dispersion (−log φ; those who turn the order around are turned around), and order and dispersions are
-found in turn until neither changes.
+The order of maximum likelihood is the Kemeny order, which has the least total distance to the lists. It is exact where
+no more than `exact` items form one cycle of contradictory majorities; larger groups are ordered by local search, and
+the result is never further away than the Borda order or any of the lists. Each annotator's dispersion φ follows from
+the distance of their lists to the order: 0 for a list that equals it, 1 for random lists, more than 1 for reversed
+lists. With `extended`, annotators are weighted by −log φ (so reversed annotators count in reverse), and order and
+dispersions are estimated in turn until neither changes.
 
-Pairs that a list ties, or does not have, cost nothing; what a top-k list leaves out stands below all it has. Lists are
-rankings, or the grades an annotator gave within a task. Equally near orders are told apart by Borda's votes; items that
-neither tells apart are tied. The score is the number of items placed below.
+Pairs that a list ties, or does not have, cost nothing; items that a top-k list leaves out are below all items it has.
+Lists are rankings, or the grades an annotator gave within a task. Of orders at the same distance, the one closest to
+the Borda scores is taken; items that are equal in both are tied. The score is the number of items placed below.
 
 Mallows: Non-null ranking models, 1957. Kemeny: Mathematics without numbers, 1959. Ali and Meilă: Experiments with
 Kemeny ranking: what works when?, Mathematical Social Sciences 2012.
@@ -44,8 +43,8 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, check_whole_number, is_number
 from crowdrank.study import Codes, Floats, Judgments, Rankings, Vocabulary
 
-LARGEST_SUBSETS = 20  # items whose subsets fit in memory
-MOST_ROUNDS = 50  # of order and dispersions in turn
+LARGEST_EXACT = 20  # items whose subsets fit in memory
+MOST_ROUNDS = 50  # of estimating order and dispersions in turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +59,15 @@ class Mallows:
         other_names=("kemeny", "kemeny-young"),
     )
 
-    extended: bool = False  # count annotators by their dispersion
-    weights: tuple[tuple[str, float], ...] | None = (
-        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
-    )
-    prior: float = 1.0  # virtual pairs that every annotator puts right, and as many wrong: keeps dispersions off 0
-    exact: int = 14  # the most entangled items that are ordered exactly; twice the time for one more
+    extended: bool = False  # weight annotators by their dispersion
+    weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
+    prior: float = 1.0  # virtual pairs in the right order for every annotator, and as many in the wrong one
+    exact: int = 14  # the largest group of contradictory majorities ordered exactly; one more item doubles the time
     seed: int = 0
 
     def __post_init__(self) -> None:
         check(is_number(self.prior) and 0 <= self.prior < float("inf"), "prior", self.prior, "a number of at least 0")
-        whole = isinstance(self.exact, int) and 2 <= self.exact <= LARGEST_SUBSETS
-        check(whole, "exact", self.exact, f"a whole number from 2 to {LARGEST_SUBSETS}")
+        check_whole_number("exact", self.exact, 2, LARGEST_EXACT)
         check_whole_number("seed", self.seed, least=0)
         object.__setattr__(self, "weights", check_weights(self.weights))
 
@@ -82,25 +78,22 @@ class Mallows:
         refuse_large_tasks(self.description.name, vocabulary)
         weight = annotator_weights(self.weights, vocabulary)
         score, searched = kemeny(lists, vocabulary, weight, self.exact, self.seed)
-        clear = dispersions(lists, vocabulary, score, self.prior)
+        concentration = concentrations(lists, vocabulary, score, self.prior)
         steps, converged = 0, True
         if self.extended:
             converged = False
             while not converged and steps < MOST_ROUNDS:
-                before, (score, searched) = score, kemeny(lists, vocabulary, weight * clear, self.exact, self.seed)
-                clear, steps = dispersions(lists, vocabulary, score, self.prior), steps + 1
+                before = score
+                score, searched = kemeny(lists, vocabulary, weight * concentration, self.exact, self.seed)
+                concentration, steps = concentrations(lists, vocabulary, score, self.prior), steps + 1
                 converged = np.array_equal(score, before, equal_nan=True)
         if searched:
-            notes = (
-                *notes,
-                f"{searched:,} groups of more than {self.exact} entangled items: ordered by local search, not exactly",
-            )
-        far = sum_by(lists.list_annotator, distances(lists, vocabulary, score), len(vocabulary.annotators))
-        total = (
-            float((far * (weight * clear if self.extended else weight)).sum()) if len(vocabulary.annotators) else 0.0
-        )
+            groups = f"{searched:,} groups of more than {self.exact} items with contradictory majorities"
+            notes = (*notes, f"{groups}: ordered by local search, not exactly; a larger `exact` takes longer")
+        distance = sum_by(lists.list_annotator, distances(lists, vocabulary, score), len(vocabulary.annotators))
+        total = float((distance * (weight * concentration if self.extended else weight)).sum())
         columns = annotator_columns(judgments, *agreement(judgments, score)) | {
-            "dispersion": _dispersion(lists, vocabulary, clear)
+            "dispersion": _dispersion(lists, vocabulary, concentration)
         }
         fit, compared = Fit(steps, converged, -total), links(judgments.only(*self.description.takes))
         return make_consensus(
@@ -109,7 +102,7 @@ class Mallows:
 
 
 def distances(lists: Rankings, vocabulary: Vocabulary, score: Floats) -> Floats:
-    """How many pairs each list puts the other way around than the scores; where these are equal, half a pair."""
+    """How many pairs each list has in the opposite order of the scores; a pair of equal scores counts half."""
     return np.asarray(
         _distances(
             lists.list_starts,
@@ -123,7 +116,7 @@ def distances(lists: Rankings, vocabulary: Vocabulary, score: Floats) -> Floats:
 
 
 def _above(score: Floats, vocabulary: Vocabulary) -> Floats:
-    """How many entries of its task stand above each; those at the same height count half."""
+    """How many entries of its task have a higher score; equal scores count half."""
     scored = np.flatnonzero(~np.isnan(score))
     task = vocabulary.entry_task[scored]
     order = np.lexsort((-score[scored], task))
@@ -154,17 +147,17 @@ def _distances(starts, entry, position, unlisted, above, score):
     return distance
 
 
-def dispersions(lists: Rankings, vocabulary: Vocabulary, score: Floats, prior: float) -> Floats:
-    """−log φ of each annotator: where the distance of their lists is what the model expects."""
+def concentrations(lists: Rankings, vocabulary: Vocabulary, score: Floats, prior: float) -> Floats:
+    """−log φ of each annotator: the value at which the expected distance equals that of their lists."""
     n = len(vocabulary.annotators)
-    far = sum_by(lists.list_annotator, np.nan_to_num(distances(lists, vocabulary, score)), n)
+    distance = sum_by(lists.list_annotator, np.nan_to_num(distances(lists, vocabulary, score)), n)
     annotator, size, count = _shapes(lists, vocabulary)
     starts = np.searchsorted(annotator, np.arange(n + 1))
-    return np.asarray(_solve(starts, size, count, far, prior))
+    return np.asarray(_solve(starts, size, count, distance, prior))
 
 
 def _shapes(lists: Rankings, vocabulary: Vocabulary) -> tuple[Codes, NDArray[np.int64], Floats]:
-    """The lengths of each annotator's lists, counted; groups of ties, and of what a list leaves out, are counted down."""
+    """How many lists of each length each annotator gave; groups of ties and of unlisted items are subtracted."""
     first = run_starts(lists.row_list, lists.position)
     group_list, group_size = lists.row_list[first], np.diff(np.r_[np.flatnonzero(first), len(lists)])
     out = left_out(lists, vocabulary)
@@ -178,17 +171,16 @@ def _shapes(lists: Rankings, vocabulary: Vocabulary) -> tuple[Codes, NDArray[np.
 
 
 @nb.njit(cache=True, nogil=True)
-def _solve(starts, size, count, far, prior):
-    """By bisection: the expected distance falls as lists keep closer to the order."""
-    result = np.zeros(len(far))
-    for k in range(len(far)):
+def _solve(starts, size, count, distance, prior):
+    """−log φ by bisection: the expected distance decreases as −log φ grows."""
+    result = np.zeros(len(distance))
+    for k in range(len(distance)):
         low, high = -CLEAREST, CLEAREST
         for _ in range(60):
             middle = (low + high) / 2
-            wanted = _expected(starts[k], starts[k + 1], size, count, middle) + 2 * prior * one_more(
-                np.int64(2), middle
-            )
-            if wanted > far[k] + prior:
+            virtual = 2 * prior * one_more(np.int64(2), middle)
+            expected = _expected(starts[k], starts[k + 1], size, count, middle) + virtual
+            if expected > distance[k] + prior:
                 low = middle
             else:
                 high = middle
@@ -197,18 +189,18 @@ def _solve(starts, size, count, far, prior):
 
 
 @nb.njit(cache=True, nogil=True)
-def _expected(start, end, size, count, clear):
-    """The distance expected of lists of these sizes, ascending."""
+def _expected(start, end, size, count, concentration):
+    """The expected distance of lists of these sizes, ascending; `concentration` is −log φ."""
     total, one, upto = 0.0, 0.0, 0
     for row in range(start, end):
         while upto < size[row]:
             upto += 1
-            one += one_more(upto, clear)
+            one += one_more(upto, concentration)
         total += count[row] * one
     return total
 
 
-def _dispersion(lists: Rankings, vocabulary: Vocabulary, clear: Floats) -> Floats:
+def _dispersion(lists: Rankings, vocabulary: Vocabulary, concentration: Floats) -> Floats:
     """φ of each annotator, NaN for those without lists."""
     known = np.bincount(lists.list_annotator, minlength=len(vocabulary.annotators)) > 0
-    return np.where(known, np.exp(-clear), np.nan)
+    return np.where(known, np.exp(-concentration), np.nan)

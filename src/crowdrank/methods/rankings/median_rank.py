@@ -1,11 +1,11 @@
-"""Median rank: an item stands where the middle one of its lists puts it.
+"""Median rank: an item's score is the median of its places in the lists.
 
-The place of an item in a list is counted as the share of the list's other items that it beats, as in the Borda count,
-so that places in long and short lists compare; the score is the median of the shares over the lists that have the item
-(of two middle ones, their mean). Where everybody ranks everything this is the order of the median ranks. A few lists
-that are far off cannot move it, which they can with Borda; in return many items are tied. Tied items share the average
-of their places. In a list that puts unlisted items below its own (a top-k list) those share the last places. A list of
-one item says nothing. `weights` gives annotators a weight other than 1.
+The place of an item in a list is measured as the share of the list's other items that it beats, as in the Borda count,
+so that places in long and short lists are comparable; the score is the median of these shares over the lists that have
+the item (of two middle ones, their mean). Where everybody ranks all items this is the order of the median ranks. A few
+lists that are far off cannot change it, which they can with Borda; in return many items are tied. Tied items share the
+average of their places. In a list that puts unlisted items below its own (a top-k list) those share the last places. A
+list of one item does not count. `weights` gives annotators a weight other than 1.
 
 Fagin, Kumar, Sivakumar: Efficient similarity search and classification via rank aggregation, SIGMOD 2003.
 
@@ -43,9 +43,7 @@ class MedianRank:
         other_names=("median",),
     )
 
-    weights: tuple[tuple[str, float], ...] | None = (
-        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
-    )
+    weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
@@ -54,13 +52,13 @@ class MedianRank:
         """Rank the items of each task by the median of their places."""
         notes = check_kinds(self.description, judgments)
         vocabulary, lists = judgments.vocabulary, as_rankings(judgments)
-        share, share_below, telling = shares(lists, vocabulary)
-        weight = np.where(telling, annotator_weights(self.weights, vocabulary)[lists.list_annotator], 0.0)
-        below_list, below_entry = _left_out(lists, vocabulary)
+        share, unlisted_share, counted = shares(lists, vocabulary)
+        weight = np.where(counted, annotator_weights(self.weights, vocabulary)[lists.list_annotator], 0.0)
+        out_list, out_entry = _left_out(lists, vocabulary)
         score = _medians(
-            np.concatenate([lists.entry, below_entry]),
-            np.concatenate([share, share_below[below_list]]),
-            np.concatenate([weight[lists.row_list], weight[below_list]]),
+            np.concatenate([lists.entry, out_entry]),
+            np.concatenate([share, unlisted_share[out_list]]),
+            np.concatenate([weight[lists.row_list], weight[out_list]]),
             vocabulary.n_entries,
         )
         return make_consensus(
@@ -69,7 +67,7 @@ class MedianRank:
 
 
 def _left_out(lists: Rankings, vocabulary: Vocabulary) -> tuple[Codes, Codes]:
-    """The entries that top-k lists leave out: each with the list that does."""
+    """The entries that top-k lists leave out: for each the number of the list, and the entry."""
     starts, n = vocabulary.task_starts, vocabulary.n_entries
     numbers = np.flatnonzero(lists.unlisted_below)
     first, sizes = starts[lists.list_task[numbers]], np.diff(starts)[lists.list_task[numbers]]
@@ -90,7 +88,7 @@ def _medians(entry: Codes, value: Floats, weight: Floats, n: int) -> Floats:
     upto = np.concatenate([[0.0], np.cumsum(weight)])
     half = (upto[starts[1:]] + upto[starts[:-1]]) / 2
     known = np.flatnonzero(np.diff(starts))
-    # The value at which half the weight is reached, and the next one where it is reached exactly.
+    # The value at which half of the weight is reached, and the next value where half is reached exactly.
     slack = 1e-12 * upto[-1]
     lower = np.searchsorted(upto[1:], half[known] - slack)
     upper = np.searchsorted(upto[1:], half[known] + slack)

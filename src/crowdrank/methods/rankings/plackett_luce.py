@@ -1,17 +1,16 @@
-"""Plackett-Luce: a list is made from the top, each item chosen among those left with a chance in proportion to its
-worth.
+"""Plackett-Luce: a list is chosen item by item from the top, each with a probability in proportion to its worth.
 
     P(a ≻ b ≻ c) = e^a / (e^a + e^b + e^c) · e^b / (e^b + e^c)
 
-for scores a, b, c. Lists are rankings of any length, or the grades an annotator gave within a task; in a list that puts
+for scores a, b, c. Lists are rankings of any length, or the grades an annotator gave within a task. In a list that puts
 unlisted items below its own (a top-k list), every choice was made among those too. Tied items are chosen one after the
-other, each as if it were the average of those still to come, after Efron's way with ties in survival times: no ties is
-the plain model, and two tied items alone are half a vote for each. A list of one item says nothing.
+other, each with the average worth of those still to come (Efron's approximation for ties of survival times): without
+ties this is the plain model, and two tied items alone are half a vote for each. A list of one item does not count.
 
-The prior is a gamma distribution on the worth e^s of every item, with its mode at 1: `prior` virtual choices of the
-item, at the odds of an average one. It keeps the scores of items that always, or never, come first from running off.
-Maximised by Newton's method: the same optimum as Hunter's MM algorithm, in a handful of steps. All annotators count the
-same, unless `weights` says otherwise; their quality is how often they agree with the ranking found.
+The prior is a gamma distribution of the worth e^s of every item, with its mode at 1: `prior` virtual choices of the
+item, at the odds of an average one. It keeps the scores of items that always, or never, come first finite. Newton's
+method finds the same optimum as Hunter's MM algorithm, in a few steps. All annotators count the same, unless `weights`
+says otherwise; their quality is how often they agree with the resulting ranking.
 
 Plackett: The analysis of permutations, 1975. Hunter: MM algorithms for generalized Bradley-Terry models, Annals of
 Statistics 2004. Caron and Doucet: Efficient Bayesian inference for generalized Bradley-Terry models, 2012 (the gamma
@@ -26,7 +25,7 @@ prior). Efron: The efficiency of Cox's likelihood function for censored data, 19
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +43,8 @@ from crowdrank.numerics.threads import RowSum
 from crowdrank.settings import check_fit
 from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
 
-MOST_CELLS = 10_000_000  # of all tasks' Hessians; larger studies estimate their intervals
-APART = 1.2  # scores to log-odds, at the start
+MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
+START_SCALE = 1.2  # start scores are the log-odds times this
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +61,8 @@ class PlackettLuce:
     )
 
     prior: float = 1.0  # virtual choices of every item, at the odds of an average one
-    weights: tuple[tuple[str, float], ...] | None = (
-        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
-    )
-    intervals: bool = True  # say how sure the scores are
+    weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
+    intervals: bool = True  # compute intervals of the scores
     max_iter: int = 200
     tol: float = 1e-8  # the step of a score at which the fit has converged
 
@@ -81,13 +78,12 @@ class PlackettLuce:
             lists, annotator_weights(self.weights, vocabulary)[lists.list_annotator], vocabulary, self.prior
         )
         found = minimise(model, _start(lists, vocabulary, model.unlisted), max_iter=self.max_iter, tol=self.tol)
-        score = (
-            found.x if self.prior else found.x - _means(found.x, vocabulary)
-        )  # without prior, only differences are known
+        # Without prior, only differences are known.
+        score = found.x if self.prior else found.x - _means(found.x, vocabulary)
         return make_consensus(
             self.description,
             judgments,
-            np.where(model.chosen_from, score, np.nan),
+            np.where(model.compared, score, np.nan),
             fit=found.fit,
             compared=links(judgments.only(*self.description.takes)),
             spread=_spread(model, found.x) if self.intervals else None,
@@ -96,11 +92,14 @@ class PlackettLuce:
 
 
 def _start(lists: Rankings, vocabulary: Vocabulary, unlisted: NDArray[np.int64]) -> Floats:
-    """The log-odds of standing above another item of a list, a little apart: opponents who differ draw them towards 0."""
+    """Scores to start from: the log-odds of standing above another item of a list.
+
+    Scaled up a little, because opponents of different worth make these log-odds smaller than the scores.
+    """
     above = middle_places(lists) - 1
     below = (np.diff(lists.list_starts) + np.maximum(unlisted, 0))[lists.row_list] - 1 - above
     lost, won = (sum_by(lists.entry, count, vocabulary.n_entries) for count in (above, below))
-    return np.asarray(APART * np.log((won + 1) / (lost + 1)))
+    return np.asarray(START_SCALE * np.log((won + 1) / (lost + 1)))
 
 
 class ListModel:
@@ -110,21 +109,21 @@ class ListModel:
         self.vocabulary, self.prior, self.task_starts = vocabulary, prior, vocabulary.task_starts
         self.starts, self.entry, self.task, self.weight = lists.list_starts, lists.entry, lists.list_task, weight
         tied = (lists.row_list[1:] == lists.row_list[:-1]) & (lists.position[1:] == lists.position[:-1])
-        self.same = np.r_[False, tied][: len(lists)]  # is a row tied with the one before it?
-        # How many items a list puts below its own without naming them.
+        self.tied = np.r_[False, tied][: len(lists)]  # whether a row is tied with the row before
+        # How many items a list puts below its own without listing them.
         self.unlisted = np.where(
             lists.unlisted_below, np.diff(self.task_starts)[lists.list_task] - np.diff(self.starts), 0
         )
-        # Rows at infinity are below the others in no order: nothing was chosen among them.
+        # Rows at infinity are below the others in no order: no choice was made among them.
         self.unlisted[lists.row_list[np.isinf(lists.position)]] = -1
-        self.chance = np.zeros(len(lists))  # 1 / the worth that each choice was made among
+        self.inverse_worth = np.zeros(len(lists))  # 1 / the total worth of the items that each choice was made among
         self.sum = RowSum(len(lists), 2 * vocabulary.n_entries + 2 * len(vocabulary.tasks))
 
     @property
-    def chosen_from(self) -> NDArray[np.bool_]:
-        """Which entries some list says something about."""
-        telling = np.diff(self.starts) + self.unlisted > 1
-        listed = sum_by(self.entry, np.repeat(telling, np.diff(self.starts)), self.vocabulary.n_entries) > 0
+    def compared(self) -> NDArray[np.bool_]:
+        """Which entries some list compares with others."""
+        counted = np.diff(self.starts) + self.unlisted > 1
+        listed = sum_by(self.entry, np.repeat(counted, np.diff(self.starts)), self.vocabulary.n_entries) > 0
         below = np.bincount(self.task[self.unlisted > 0], minlength=len(self.vocabulary.tasks)) > 0
         return listed | below[self.vocabulary.entry_task]
 
@@ -135,7 +134,7 @@ class ListModel:
         self.total = sum_by(task, self.worth, len(self.vocabulary.tasks))
         sums, values = self.sum(
             lambda rows, into: kernels.list_terms(
-                self._lists(rows), x, self.worth, self.total, self.task_starts, self.chance, into
+                self._lists(rows), x, self.worth, self.total, self.task_starts, self.inverse_worth, into
             )
         )
         slope, curvature, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
@@ -150,37 +149,40 @@ class ListModel:
         total = sum_by(task, moved, len(self.vocabulary.tasks))
         sums, _ = self.sum(
             lambda rows, into: kernels.list_hessian_product(
-                self._lists(rows), self.worth, moved, self.chance, self.total, total, self.task_starts, into
+                self._lists(rows), self.worth, moved, self.inverse_worth, self.total, total, self.task_starts, into
             )
         )
         product, _, below, below_moved = np.split(sums, [n, 2 * n, 2 * n + len(total)])
         return self._differences(product + moved * (below[task] + self.prior) - self.worth * below_moved[task])
 
     def _differences(self, v: Floats) -> Floats:
-        """Without prior nothing pulls on the mean score of a task: what rounding leaves of such a pull would be chased for long."""
+        """Without prior, remove the mean of each task.
+
+        The likelihood does not depend on it, and Newton's method would take many steps to follow rounding errors.
+        """
         return v if self.prior else v - _means(v, self.vocabulary)
 
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""
         return np.maximum(self.curvature, 0.0)
 
-    def _lists(self, rows: slice) -> tuple[Any, ...]:
+    def _lists(self, rows: slice) -> kernels.ListData:
         """The lists that begin in a slice of the rows."""
         first, end = np.searchsorted(self.starts[:-1], [rows.start, rows.stop])
         if rows.stop == len(self.entry):
             end = len(self.task)
         which = slice(first, end)
-        return (
+        return kernels.ListData(
             self.starts[first : end + 1],
             self.task[which],
             self.unlisted[which],
             self.weight[which],
             self.entry,
-            self.same,
+            self.tied,
         )
 
     def joint_curvatures(self) -> Floats:
-        """Minus the second derivatives by two scores of a task: a table of all its pairs for each task, one after the other."""
+        """Minus the second derivatives by two scores of a task: the tables of all tasks, one after the other."""
         sizes = np.diff(self.task_starts)
         first, task = np.cumsum(sizes**2) - sizes**2, self.vocabulary.entry_task
         place = np.arange(self.vocabulary.n_entries) - self.task_starts[task]
@@ -202,7 +204,7 @@ class ListModel:
 
 
 def _spread(model: ListModel, x: Floats) -> Spread:
-    """How sure the scores are: from the Hessian itself where it is small, or small for every task."""
+    """The uncertainty of the scores: from the Hessian itself where it, or that of every task, is small."""
     model.evaluate(x)
     sizes, n = np.diff(model.task_starts), model.vocabulary.n_entries
     small = n <= LARGEST_DENSE or sizes.max() <= LARGEST_BLOCK
@@ -221,6 +223,6 @@ def _spread(model: ListModel, x: Floats) -> Spread:
 
 
 def _means(score: Floats, vocabulary: Vocabulary) -> Floats:
-    """The mean score of its task, for each entry."""
+    """Per entry, the mean score of its task."""
     size = np.maximum(np.diff(vocabulary.task_starts), 1)
     return np.asarray((sum_by(vocabulary.entry_task, score, len(size)) / size)[vocabulary.entry_task])

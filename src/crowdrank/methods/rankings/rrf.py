@@ -1,9 +1,9 @@
 """Reciprocal rank fusion: an item gets 1 / (k + rank) from every list that has it, and nothing from the others.
 
-The larger k, the less the first places stand out. Lists are rankings or TREC runs, or the grades an annotator gave
-within a task. Ranks count as they were given: if a list names only some of the items of a longer one, as LETOR's do,
-the gaps stay. Equal scores of a run, and equal grades, share the middle of their places. `weights` gives annotators a
-weight other than 1.
+The larger k, the smaller the advantage of the first places. Lists are rankings or TREC runs, or the grades an annotator
+gave within a task. Ranks count as they were given: where a list has only some of the items of a longer one, as in
+LETOR, the gaps remain. Equal scores of a run, and equal grades, share the middle of their places. `weights` gives
+annotators a weight other than 1.
 
 Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR
 2009.
@@ -43,10 +43,8 @@ class RRF:
         other_names=("reciprocal-rank-fusion", "combsum", "combmnz"),
     )
 
-    k: float = 60.0  # how little the first places stand out
-    weights: tuple[tuple[str, float], ...] | None = (
-        None  # of annotators that count other than 1, as in bm25:2,dense:0.5
-    )
+    k: float = 60.0  # added to the rank: the larger, the smaller the advantage of the first places
+    weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
 
     def __post_init__(self) -> None:
         check(is_number(self.k) and 0 < self.k < float("inf"), "k", self.k, "a number above 0")
@@ -57,10 +55,9 @@ class RRF:
         notes = check_kinds(self.description, judgments)
         lists, n = as_rankings(judgments), judgments.vocabulary.n_entries
         weight = annotator_weights(self.weights, judgments.vocabulary)[lists.list_annotator]
-        own = len(
-            judgments.rankings
-        )  # rows of rankings come first, then those made of grades, which have no ranks of their own
-        rank = np.concatenate([lists.position[:own], middle_places(lists)[own:]])
+        # Rows of rankings come first, then rows made of grades, which have no ranks.
+        ranked = len(judgments.rankings)
+        rank = np.concatenate([lists.position[:ranked], middle_places(lists)[ranked:]])
         score = sum_by(lists.entry, weight[lists.row_list] / (self.k + rank), n)
         listed = np.bincount(lists.entry, minlength=n) > 0
         return make_consensus(

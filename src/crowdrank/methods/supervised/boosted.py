@@ -1,12 +1,11 @@
-"""Boosted trees over what the annotators say, learned from gold; LightGBM does the boosting (`pip install
-'crowdrank[learn]'`).
+"""Boosted trees over features of the annotators' judgments, learned from gold.
 
-The features of an item are those of `crf` (missed, preferred, beaten) for every annotator met often enough in training,
-their sums over all annotators, and the same again measured within the task: less their mean, over their deviation.
-Several models, each grown from samples of the items and features, are averaged: every other one learns the order of
-each list, the others the grades themselves; they err in different places. Trees can learn what no weighted sum can:
-that an annotator is to be believed only where another says nothing. The `annotators` have a column `importance`: the
-share of the gain of all splits that is on their features.
+LightGBM does the boosting (`pip install 'crowdrank[learn]'`). The features of an item are those of `crf` (missed,
+preferred, beaten) of every annotator in enough training tasks, their sums over all annotators, and the same again
+standardised within the task (minus the mean, divided by the standard deviation). Several models, each grown from
+samples of the items and features, are averaged: every other one learns the order of each list, the others the grades
+themselves; their errors differ. Trees can learn what no weighted sum can: to trust an annotator only where another gave
+no judgment. The `annotators` have a column `importance`: the share of the gain of all splits on their features.
 
 Ke et al.: LightGBM, NeurIPS 2017. Bruch: An alternative cross entropy loss for learning-to-rank, WWW 2021.
 
@@ -19,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
 from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of
-from crowdrank.methods.supervised.cells.linear import rows_of_annotators
+from crowdrank.methods.supervised.cells.linear import weight_rows
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod, training_set
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -36,15 +35,24 @@ from crowdrank.numerics.threads import parallel_map
 from crowdrank.settings import SettingError, check_choice, check_whole_number
 from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
 
-MOST_ANNOTATORS = 200  # with columns of their own: those met in most tasks
+MOST_ANNOTATORS = 200  # with features of their own: those in most training tasks
 MOST_GRADES = 30  # LightGBM's limit
-ALL_THE_SAME = 1e-12  # a deviation below is rounding
-OBJECTIVES = ("rank_xendcg", "regression")  # of one model after the other
+SMALLEST_DEVIATION = 1e-12  # smaller ones are rounding errors
+OBJECTIVES = ("rank_xendcg", "regression")  # models use them in turn
 TREES = {
-    "learning_rate": 0.05, "num_leaves": 15, "min_data_in_leaf": 50, "lambda_l2": 1.0, "max_bin": 63,
-    "feature_fraction": 0.3, "bagging_fraction": 0.8, "bagging_freq": 1, "deterministic": True, "force_row_wise": True, "verbose": -1,
-    "num_threads": 1,  # models are grown side by side
-}  # fmt: skip
+    "learning_rate": 0.05,
+    "num_leaves": 15,
+    "min_data_in_leaf": 50,
+    "lambda_l2": 1.0,
+    "max_bin": 63,
+    "feature_fraction": 0.3,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "verbose": -1,
+    "num_threads": 1,  # models are grown at the same time
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +66,31 @@ class Boosted:
         takes=KINDS,
     )
 
-    potential: str = "log"  # log, difference or binary: how preferences are measured
+    potential: str = "log"  # log, difference or binary: the measure of preferences
     rounds: int = 150  # trees of each model
-    models: int = 8  # whose scores are averaged
+    models: int = 8  # number of models whose scores are averaged
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_choice("potential", self.potential, POTENTIALS)
         for name in ("rounds", "models"):
-            value = getattr(self, name)
-            check_whole_number(name, value)
+            check_whole_number(name, getattr(self, name))
         check_whole_number("seed", self.seed, least=0)
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> BoostedAggregator:
-        """Learn from the tasks with gold, but for those named for validation: nothing is chosen on them."""
+        """Learn from the tasks with gold, except those named for validation, which it does not need."""
         lightgbm = lightgbm_module()
         check_kinds(self.description, judgments)
-        known, vocabulary = (
-            training_set(judgments, gold, () if validation is None else validation, self.seed),
-            judgments.vocabulary,
-        )
+        known = training_set(judgments, gold, () if validation is None else validation, self.seed)
+        vocabulary = judgments.vocabulary
         cells = cells_of(judgments, self.potential)
-        own = rows_of_annotators("mixed", cells, known, vocabulary, most=MOST_ANNOTATORS)
+        own = weight_rows("mixed", cells, known, vocabulary, most=MOST_ANNOTATORS)
         features = _features(cells, own, int(own.max(initial=-1)) + 1, vocabulary)
         rows = np.concatenate(known.tasks)
         grade = np.minimum(np.unique(known.grade[rows], return_inverse=True)[1], MOST_GRADES)
         sizes = [len(entries) for entries in known.tasks]
 
-        def grown(number: int) -> Any:
+        def grow(number: int) -> Any:
             settings = {
                 **TREES,
                 "objective": OBJECTIVES[number % len(OBJECTIVES)],
@@ -95,20 +100,22 @@ class Boosted:
             return lightgbm.train(settings, data, self.rounds)
 
         models = []
-        for model in parallel_map(grown, range(self.models)):
+        for model in parallel_map(grow, range(self.models)):
             models.append(model)
             report(f"learning {self.description.name}", len(models), self.models)
         return BoostedAggregator(self, vocabulary.annotators[own >= 0], tuple(models))
 
-    @staticmethod
-    def restore(state: Mapping[str, Any]) -> BoostedAggregator:
-        """A trained aggregator from what was saved."""
-        return BoostedAggregator.restore(state)
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> BoostedAggregator:
+        """The trained aggregator from its saved state."""
+        lightgbm = lightgbm_module()
+        models = tuple(lightgbm.Booster(model_str=text) for text in state["models"])
+        return BoostedAggregator(cls(**state["settings"]), ids(state["annotators"]), models)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoostedAggregator(TrainedMethod):
-    """Trees, and the annotators they know."""
+    """Trained trees, and the annotators that have features of their own."""
 
     method: Boosted
     annotators: Ids
@@ -137,7 +144,7 @@ class BoostedAggregator(TrainedMethod):
         )
 
     def _importance(self) -> Floats:
-        """Of each annotator known, and 0 for all others; what is gained on sums over all is nobody's."""
+        """The importance of each known annotator, then 0 for all others; sums over all annotators count for nobody."""
         gain = np.sum([model.feature_importance("gain") for model in self.models], axis=0)
         by_annotator = gain.reshape(2, len(self.annotators) + 1, -1).sum(axis=(0, 2)) / (gain.sum() or 1.0)
         return np.append(by_annotator[:-1], 0.0)
@@ -150,16 +157,9 @@ class BoostedAggregator(TrainedMethod):
             "models": [model.model_to_string() for model in self.models],
         }
 
-    @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Self:
-        """From what was saved."""
-        lightgbm = lightgbm_module()
-        models = tuple(lightgbm.Booster(model_str=text) for text in state["models"])
-        return cls(Boosted(**state["settings"]), ids(state["annotators"]), models)
-
 
 def _features(cells: Cells, own: NDArray[np.int64], n_own: int, vocabulary: Vocabulary) -> Floats:
-    """One row per entry: the cells of every known annotator, their sums over all; and all of it again, measured within the task."""
+    """One row per entry: the cells of every known annotator, their sums over all, and the same standardised."""
     dense = np.zeros((vocabulary.n_entries, n_own + 1, cells.value.shape[1]))
     row = own[cells.annotator]
     known = row >= 0
@@ -170,18 +170,18 @@ def _features(cells: Cells, own: NDArray[np.int64], n_own: int, vocabulary: Voca
 
 
 def standardised(values: Floats, vocabulary: Vocabulary) -> Floats:
-    """Columns less their mean over the task, and over their deviation there; 0 where all are the same, NaN where there is nothing."""
+    """Columns minus their mean over the task, divided by their standard deviation there; 0 where all are equal."""
     if not len(values):
         return values
     starts, known = vocabulary.task_starts[:-1], ~np.isnan(values)
     size = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
     centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[vocabulary.entry_task]
     deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[vocabulary.entry_task]
-    return np.asarray(centred / np.where(deviation > ALL_THE_SAME, deviation, np.inf))
+    return np.asarray(centred / np.where(deviation > SMALLEST_DEVIATION, deviation, np.inf))
 
 
 def lightgbm_module() -> Any:
-    """LightGBM, which not everybody has installed."""
+    """LightGBM, an optional dependency."""
     try:
         import lightgbm
     except ImportError:

@@ -1,9 +1,8 @@
-"""The conditional random field and boosted trees together: each measures the items of a task in its own way, and the
-two are added.
+"""The sum of the conditional random field and boosted trees.
 
-`crf` is a weighted sum that few tasks suffice to learn, `boosted` finds what no sum can say; they err in different
-places. The scores of each are standardised within the task (less their mean, over their deviation). The `annotators`
-have the columns of both.
+`crf` is a weighted sum that can be learned from few tasks; `boosted` finds what no weighted sum can express; their
+errors differ. The scores of each are standardised within the task (minus the mean, divided by the standard deviation)
+and added. The `annotators` have the columns of both.
 
 >>> import crowdrank as cr
 >>> cr.Ensemble().measure
@@ -30,7 +29,7 @@ from crowdrank.study import KINDS, Gold, Judgments
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Settings of the two together; they are those of crf and boosted."""
+    """Settings of the ensemble; they are those of crf and boosted."""
 
     description: ClassVar[Description] = Description(
         name="ensemble",
@@ -39,7 +38,7 @@ class Ensemble:
         takes=KINDS,
     )
 
-    measure: str = "ndcg"  # what the crf learns for: ndcg, ndcg@k, err, err@k, map or p@k
+    measure: str = "ndcg"  # what the crf maximises: ndcg, ndcg@k, err, err@k, map or p@k
     max_iter: int = 120  # passes of the crf over the training tasks
     rounds: int = 150  # trees of each boosted model
     seed: int = 0
@@ -48,36 +47,35 @@ class Ensemble:
         self.members()
 
     def members(self) -> tuple[CRF, Boosted]:
-        """The two with these settings."""
-        return CRF(measure=self.measure, max_iter=self.max_iter, seed=self.seed), Boosted(
-            rounds=self.rounds, seed=self.seed
-        )
+        """Crf and boosted with these settings."""
+        crf = CRF(measure=self.measure, max_iter=self.max_iter, seed=self.seed)
+        return crf, Boosted(rounds=self.rounds, seed=self.seed)
 
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> EnsembleAggregator:
         """Train both on the same tasks."""
-        apart = None if validation is None else list(validation)
+        named = None if validation is None else list(validation)  # both must be able to read it
         crf, boosted = self.members()
-        trees = boosted.train(judgments, gold, apart)  # first: where LightGBM is missing this ends before the long work
-        return EnsembleAggregator(self, crf.train(judgments, gold, apart), trees)
+        trees = boosted.train(judgments, gold, named)  # first: a missing LightGBM must show before the long work
+        return EnsembleAggregator(self, crf.train(judgments, gold, named), trees)
 
-    @staticmethod
-    def restore(state: Mapping[str, Any]) -> EnsembleAggregator:
-        """A trained aggregator from what was saved."""
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> EnsembleAggregator:
+        """The trained aggregator from its saved state."""
         return EnsembleAggregator(
-            Ensemble(**state["settings"]), CRF.restore(state["crf"]), Boosted.restore(state["boosted"])
+            cls(**state["settings"]), CRF.restore(state["crf"]), Boosted.restore(state["boosted"])
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EnsembleAggregator(TrainedMethod):
-    """Both, trained."""
+    """Both members, trained."""
 
     method: Ensemble
     crf: LinearAggregator
     boosted: BoostedAggregator
 
     def fit(self, judgments: Judgments) -> Consensus:
-        """Rank the items of each task by the sum of both, each standardised within the task."""
+        """Rank the items of each task by the sum of both scores, each standardised within the task."""
         found = [member.fit(judgments) for member in (self.crf, self.boosted)]
         score = standardised(np.stack([each.score for each in found], axis=1), judgments.vocabulary).sum(axis=1)
         columns = annotator_columns(judgments, *agreement(judgments, score))

@@ -1,9 +1,9 @@
-"""Low-rank features of each annotator's preferences, weighed by what was learned from gold (SVDsup).
+"""Low-rank features of each annotator's preferences, with weights learned from gold (SVDsup).
 
-The preferences of an annotator on a task are a matrix, φ(i, j) saying how far i is preferred to j, as in `crf`. Its
-leading singular vectors say of each item how it beats (u) and how it is beaten (v); √s u and −√s v are its features, s
-the singular value, beside one for items the annotator missed. The score of an item is a weighted sum of its features,
-learned as `crf` learns its own. Unlike crf it must factorise a matrix for every annotator and task it ranks. The
+The preferences of an annotator on a task are a matrix, where φ(i, j) is the strength of the preference of i to j, as in
+`crf`. Its leading singular vectors give each item two features: √s u, how it beats others, and −√s v, how it is beaten,
+where s is the singular value; a third marks items the annotator missed. The score of an item is a weighted sum of its
+features, learned as in `crf`. Unlike crf it must factorise a matrix for every annotator and task it ranks. The
 `annotators` have the same columns as with crf.
 
 Volkovs, Larochelle, Zemel: Learning to rank by aggregating expert preferences, CIKM 2012.
@@ -31,7 +31,7 @@ from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, ranks_of
 from crowdrank.methods.supervised.crf import CRF
 from crowdrank.study import KINDS, LEFT, RIGHT, Codes, Floats, Judgments
 
-NOTHING = 1e-9  # a singular value below is rounding
+SMALLEST = 1e-9  # singular value; smaller ones are rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SVD(CRF):
     )
 
     def cells(self, judgments: Judgments) -> Cells:
-        """Missed or not, and the features of the factorisation."""
+        """Whether an entry is missed, and the features of the factorisation."""
         potential = self.potential or POTENTIALS[0]
         parts = [*_of_lists(judgments, potential), *_of_pairs(judgments)]
         entry = np.concatenate([np.zeros(0, np.int32), *(entries for _, entries, _ in parts)])
@@ -56,22 +56,20 @@ class SVD(CRF):
 
 
 def _factors(matrix: Floats) -> Floats:
-    """What the leading singular vectors say of each item: how it beats, and minus how it is beaten.
+    """The features of each item from the leading singular vectors: how it beats, and minus how it is beaten.
 
-    All preferences are positive or zero, and so are their leading vectors, but for a sign that both share.
+    No preference is negative, so no element of the leading vectors is, up to a sign that both share.
     """
     if len(matrix) < 2:
         return np.zeros((len(matrix), 2))
     left, strength, right = np.linalg.svd(matrix)
-    if strength[0] < NOTHING:
+    if strength[0] < SMALLEST:
         return np.zeros((len(matrix), 2))
     size = np.sqrt(strength[0]) * (-1.0 if left[:, 0].sum() < 0 else 1.0)
     return np.stack([size * left[:, 0], -size * right[0]], axis=1)
 
 
-Part = tuple[
-    int, Codes, Floats
-]  # an annotator, some entries of a task, and the matrix of their preferences among these
+Part = tuple[int, Codes, Floats]  # an annotator, entries of a task, and the matrix of the preferences among them
 
 
 def _of_lists(judgments: Judgments, potential: str) -> Iterator[Part]:

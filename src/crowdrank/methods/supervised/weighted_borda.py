@@ -1,7 +1,7 @@
-"""Borda count with a weight for every annotator, learned from gold: a plain baseline.
+"""Borda count with a weight for every annotator, learned from gold: a simple baseline.
 
-An item's score is the sum over lists of the share of the list's other items it beats, times the weight of whoever made
-the list. The weights are learned as `crf` learns its own, and may be negative.
+An item's score is the sum over lists of the share of the list's other items it beats, times the weight of the annotator
+who made the list. The weights are learned as in `crf`, and may be negative.
 
 >>> import crowdrank as cr
 >>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")
@@ -14,21 +14,20 @@ the list. The weights are learned as `crf` learns its own, and may be negative.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from crowdrank.convert import as_rankings, middle_places
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.cells import Cells, summed
-from crowdrank.methods.supervised.cells.linear import LinearAggregator, check_linear, train_linear
-from crowdrank.study import Gold, Judgments
+from crowdrank.methods.supervised.cells.linear import LinearMethod
+from crowdrank.study import Judgments
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedBorda:
+class WeightedBorda(LinearMethod):
     """Settings of the weighted Borda count."""
 
     description: ClassVar[Description] = Description(
@@ -39,21 +38,10 @@ class WeightedBorda:
     )
     columns: ClassVar[tuple[str, ...]] = ("weight",)
 
-    weights: str = "mixed"  # own, shared, or mixed: shared by all, with own ones on top for annotators met often enough
-    measure: str = "ndcg"  # what to learn for: ndcg, ndcg@k, err, err@k, map or p@k
+    weights: str = "mixed"  # own, shared, or mixed: shared ones plus own ones of annotators in enough tasks
+    measure: str = "ndcg"  # what to maximise: ndcg, ndcg@k, err, err@k, map or p@k
     max_iter: int = 120  # passes over the training tasks
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_linear(self)
-
-    def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> LinearAggregator:
-        """Learn from the tasks with gold; when to stop is chosen on the validation tasks, or on some held back."""
-        return train_linear(self, judgments, gold, validation)
-
-    def variants(self) -> Sequence[WeightedBorda]:
-        """Nothing is left open."""
-        return [self]
 
     def cells(self, judgments: Judgments) -> Cells:
         """The share of its list that an entry beats; tied entries share the middle of their places."""
@@ -61,8 +49,3 @@ class WeightedBorda:
         length = np.diff(lists.list_starts)[lists.row_list]
         share = 1 - (middle_places(lists) - 0.5) / length
         return summed(lists.entry, lists.list_annotator[lists.row_list], share[:, None], judgments.vocabulary)
-
-    @staticmethod
-    def restore(state: Mapping[str, Any]) -> LinearAggregator:
-        """A trained aggregator from what was saved."""
-        return LinearAggregator.restore(WeightedBorda, state)

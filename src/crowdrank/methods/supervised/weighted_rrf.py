@@ -1,7 +1,7 @@
-"""Reciprocal rank fusion with a weight for every annotator, learned from gold: a plain baseline.
+"""Reciprocal rank fusion with a weight for every annotator, learned from gold: a simple baseline.
 
-An item's score is the sum over lists of 1 / (k + its rank), times the weight of whoever made the list. The weights are
-learned as `crf` learns its own, and may be negative.
+An item's score is the sum over lists of 1 / (k + its rank), times the weight of the annotator who made the list. The
+weights are learned as in `crf`, and may be negative.
 
 Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and individual rank learning methods, SIGIR
 2009.
@@ -17,20 +17,19 @@ Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and ind
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crowdrank.convert import as_rankings
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.cells import Cells, ranks_of, summed
-from crowdrank.methods.supervised.cells.linear import LinearAggregator, check_linear, train_linear
+from crowdrank.methods.supervised.cells.linear import LinearMethod
 from crowdrank.settings import check
-from crowdrank.study import Gold, Judgments
+from crowdrank.study import Judgments
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedRRF:
+class WeightedRRF(LinearMethod):
     """Settings of the weighted reciprocal rank fusion."""
 
     description: ClassVar[Description] = Description(
@@ -41,31 +40,18 @@ class WeightedRRF:
     )
     columns: ClassVar[tuple[str, ...]] = ("weight",)
 
-    k: float = 60.0  # the larger, the less the very first ranks stand out
-    weights: str = "mixed"  # own, shared, or mixed: shared by all, with own ones on top for annotators met often enough
-    measure: str = "ndcg"  # what to learn for: ndcg, ndcg@k, err, err@k, map or p@k
+    k: float = 60.0  # added to the rank: the larger, the smaller the advantage of the first ranks
+    weights: str = "mixed"  # own, shared, or mixed: shared ones plus own ones of annotators in enough tasks
+    measure: str = "ndcg"  # what to maximise: ndcg, ndcg@k, err, err@k, map or p@k
     max_iter: int = 120  # passes over the training tasks
     seed: int = 0
 
     def __post_init__(self) -> None:
         check(isinstance(self.k, int | float) and 0 <= self.k < float("inf"), "k", self.k, "a number of at least 0")
-        check_linear(self)
-
-    def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> LinearAggregator:
-        """Learn from the tasks with gold; when to stop is chosen on the validation tasks, or on some held back."""
-        return train_linear(self, judgments, gold, validation)
-
-    def variants(self) -> Sequence[WeightedRRF]:
-        """Nothing is left open."""
-        return [self]
+        LinearMethod.__post_init__(self)
 
     def cells(self, judgments: Judgments) -> Cells:
-        """1 / (k + rank), as a multiple of what the first rank gets."""
+        """1 / (k + rank), as a multiple of the value of the first rank."""
         lists = as_rankings(judgments)
         value = (self.k + 1) / (self.k + ranks_of(lists))
         return summed(lists.entry, lists.list_annotator[lists.row_list], value[:, None], judgments.vocabulary)
-
-    @staticmethod
-    def restore(state: Mapping[str, Any]) -> LinearAggregator:
-        """A trained aggregator from what was saved."""
-        return LinearAggregator.restore(WeightedRRF, state)

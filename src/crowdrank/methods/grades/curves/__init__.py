@@ -1,1 +1,1 @@
-"""What the methods for grades are made of: scales, tables of grades, and how likely each annotator gives each grade."""
+"""Shared parts of the methods for grades: scales, tables of grades, and curves of the probability of each grade."""

@@ -1,10 +1,11 @@
-"""The curves of annotators: how likely each grade is at each relevance, found by expectation and maximisation.
+"""The curves of annotators: the probability of each grade at each relevance, found by expectation maximisation (EM).
 
 Relevance is integrated out on a grid: the curves are those that make the judgments most likely whatever the relevance
-of each entry, which a joint maximum over both would not give (it takes the noise of entries with few judgments for
-relevance). An expectation is two passes over the judgments: by entry, for the posteriors, and by annotator, for what
-those say of their curves. A maximisation is one Newton step of all curves and of the crowd's mean curve together (an
-annotator with few judgments moves with the crowd).
+of each entry. A joint maximum over curves and relevance would fit the noise of entries with few judgments.
+
+The E step is two passes over the judgments: by entry for the posteriors, then by profile for the expected counts of the
+grades. The M step is one Newton step of all curves and of the crowd's mean curve together, so that an annotator with
+few judgments moves with the crowd.
 """
 
 from __future__ import annotations
@@ -17,27 +18,29 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Fit
 from crowdrank.methods.grades.curves import kernels
+from crowdrank.methods.grades.curves.kernels import Nodes
 from crowdrank.methods.grades.curves.scales import Scales
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.threads import RowSum
+from crowdrank.settings import check, is_number
 from crowdrank.study import Codes, Floats
 
 REACH = 4.0  # the grid of relevance goes from minus to plus this, in standard deviations of its prior
 MOST_NODES = 401
 ROWS_AT_ONCE = 1 << 16
-SMALLEST = 1e-300  # chance whose logarithm is taken
+SMALLEST = 1e-300  # probability whose logarithm is taken
 DIFFICULTY_NODES = 5
 DIFFICULTY_SPREAD = 0.5  # of log ε
-SLOPE_SPREAD, INTERCEPT_SPREAD = (
-    0.5,
-    1.0,
-)  # of the annotators around the crowd, chosen by how well rankings agree with gold
+SLOPE_SPREAD, INTERCEPT_SPREAD = 0.5, 1.0  # of annotators around the crowd, chosen by how well rankings agree with gold
 LONGEST_STEP = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """The judgments sorted by entry and, as `by_profile`, by rater; a rater is an annotator or an annotator on a task."""
+class GradesByProfile:
+    """The judgments sorted by entry and, through `by_profile`, by profile.
+
+    A profile has one set of curves: it is an annotator, or an annotator on one task.
+    """
 
     entry: Codes
     profile: Codes
@@ -45,7 +48,7 @@ class Rows:
     entry_starts: NDArray[np.int64]
     by_profile: NDArray[np.int64]
     profile_starts: NDArray[np.int64]
-    scale: Codes  # of each rater
+    scale: Codes  # of each profile
 
     @property
     def n_profiles(self) -> int:
@@ -56,17 +59,16 @@ class Rows:
         return len(self.entry_starts) - 1
 
 
-def sorted_rows(entry: Codes, profile: Codes, level: Codes, scale: Codes, n_entries: int) -> Rows:
-    """Sorted, so that the order in which judgments came does not matter."""
+def sort_grades(entry: Codes, profile: Codes, level: Codes, scale: Codes, n_entries: int) -> GradesByProfile:
+    """The judgments sorted, so that the order in which they came does not matter."""
     profile_bits, level_bits = _bits(len(scale)), _bits(int(level.max(initial=0)) + 1)
-    keys = (
-        (entry.astype(np.int64) << profile_bits | profile) << level_bits
-    ) | level  # one number sorts several times as fast as three
+    # One number sorts several times as fast as three.
+    keys = ((entry.astype(np.int64) << profile_bits | profile) << level_bits) | level
     keys.sort()
     level, keys = (keys & ((1 << level_bits) - 1)).astype(np.int32), keys >> level_bits
     profile, entry = (keys & ((1 << profile_bits) - 1)).astype(np.int32), (keys >> profile_bits).astype(np.int32)
     by_profile = np.argsort(profile, kind="stable")
-    return Rows(
+    return GradesByProfile(
         entry,
         profile,
         level,
@@ -78,21 +80,15 @@ def sorted_rows(entry: Codes, profile: Codes, level: Codes, scale: Codes, n_entr
 
 
 def _bits(count: int) -> int:
-    """Bits that hold any code below `count`."""
+    """How many bits hold any code below `count`."""
     return max(count - 1, 0).bit_length()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Nodes:
-    """Where relevance and difficulty may lie."""
+def make_nodes(narrowest: float, difficulty: bool) -> Nodes:
+    """A grid fine enough for posteriors with this standard deviation.
 
-    x: Floats
-    sharp: Floats  # one over the difficulty
-    log_prior: Floats
-
-
-def nodes_for(narrowest: float, difficulty: bool) -> Nodes:
-    """Fine enough for posteriors as narrow as this: the error of such sums is negligible once steps are no longer than the spread."""
+    The error of sums over the grid is negligible once its steps are no longer than the standard deviation.
+    """
     half = int(np.clip(np.ceil(REACH / narrowest), 12, MOST_NODES // 2))
     x = np.linspace(-REACH, REACH, 2 * half + 1)
     prior = np.exp(-x * x / 2)
@@ -105,26 +101,29 @@ def nodes_for(narrowest: float, difficulty: bool) -> Nodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaussians:
-    """Curves as weighted normal densities of relevance: P(g | r) ∝ weight N(r; mean, variance), one row per annotator."""
+    """Curves as weighted normal densities of relevance: P(g | r) ∝ weight N(r; mean, variance), one row per profile."""
 
     mean: Floats
     variance: Floats
     weight: Floats
-    shift: Floats  # what was added to the slopes so that the mixture has mean 0
-    n_levels: NDArray[np.int64]  # of each annotator's scale; columns beyond are empty
+    shift: Floats  # added to the slopes so that the mixture has mean 0
+    n_levels: NDArray[np.int64]  # of each profile's scale; columns beyond are empty
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowd:
-    """The curve that annotators of each scale have in common: slopes, then intercepts, of its levels."""
+class CrowdCurves:
+    """The mean curve of each scale, one row per scale: the slopes of its levels, then their intercepts."""
 
-    centre: Floats  # one row per scale
-    spread: Floats  # w: the relevance that grades leave open, as a share
+    centre: Floats
+    variance: Floats  # w: the variance of relevance within a grade, of a total of 1
     shift: Floats  # k: what to add to the slopes so that their mean is 0
 
 
-def first_crowd(rows: Rows, scales: Scales) -> Crowd:
-    """As if a level held the entries of its share of a normal distribution, and everybody saw relevance as well as noise."""
+def initial_crowd(rows: GradesByProfile, scales: Scales) -> CrowdCurves:
+    """The curves to start from: each level holds its share of a standard normal distribution.
+
+    Their slopes take signal and noise to be equally large.
+    """
     most = int(scales.n_levels.max(initial=1))
     centre = np.zeros((len(scales.grade), 2 * most))
     for scale, n in enumerate(scales.n_levels):
@@ -133,52 +132,52 @@ def first_crowd(rows: Rows, scales: Scales) -> Crowd:
         normal = np.array([NormalDist().inv_cdf(p) for p in np.cumsum(share) - share / 2])
         centre[scale, :n] = normal - normal.mean()
         centre[scale, most : most + n] = np.log(share) - np.log(share).mean()
-    return crowd_of(centre, scales.n_levels)
+    return crowd_curves(centre, scales.n_levels)
 
 
-def crowd_of(centre: Floats, n_levels: NDArray[np.int64]) -> Crowd:
-    """The crowd with these curves."""
+def crowd_curves(centre: Floats, n_levels: NDArray[np.int64]) -> CrowdCurves:
+    """The crowd's curves from their slopes and intercepts."""
     most = centre.shape[1] // 2
     found = gaussians(centre[:, :most], centre[:, most:], n_levels)
-    return Crowd(centre, found.variance, found.shift)
+    return CrowdCurves(centre, found.variance, found.shift)
 
 
 def gaussians(slope: Floats, intercept: Floats, n_levels: NDArray[np.int64]) -> Gaussians:
-    """The curves with these slopes and intercepts of the log-odds as normal densities.
+    """The curves with these slopes and intercepts of the log-odds, as normal densities.
 
-    Of all sets of densities that give the same curves, the one whose mixture has about mean 0 and variance 1, as
+    Many sets of densities give the same curves; this is the one whose mixture has about mean 0 and variance 1, as
     relevance has.
     """
-    there = np.arange(slope.shape[1]) < n_levels[:, None]
+    exists = np.arange(slope.shape[1]) < n_levels[:, None]
     x = np.linspace(-REACH, REACH, 33)
     density = np.exp(-x * x / 2)
     density /= density.sum()
     share = np.zeros_like(slope)
     for node, weight in zip(x, density, strict=True):
-        value = np.where(there, intercept + slope * node, -np.inf)
+        value = np.where(exists, intercept + slope * node, -np.inf)
         chance = np.exp(value - value.max(axis=1, keepdims=True))
         share += weight * chance / chance.sum(axis=1, keepdims=True)
     shift = -(share * slope).sum(axis=1)
-    leaning = np.where(there, slope + shift[:, None], 0.0)
-    variance = (share * leaning**2).sum(axis=1)
-    spread = 2 / (1 + np.sqrt(1 + 4 * variance))
-    value = np.where(there, intercept + spread[:, None] * leaning**2 / 2, -np.inf)
+    shifted = np.where(exists, slope + shift[:, None], 0.0)
+    variance = (share * shifted**2).sum(axis=1)
+    within = 2 / (1 + np.sqrt(1 + 4 * variance))  # the variance of relevance within a grade
+    value = np.where(exists, intercept + within[:, None] * shifted**2 / 2, -np.inf)
     weight = np.exp(value - value.max(axis=1, keepdims=True))
-    return Gaussians(spread[:, None] * leaning, spread, weight / weight.sum(axis=1, keepdims=True), shift, n_levels)
+    return Gaussians(within[:, None] * shifted, within, weight / weight.sum(axis=1, keepdims=True), shift, n_levels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """What was found: the curves of the raters, also as logarithms at the nodes, and the posterior of each entry over the nodes."""
+    """The fitted curves, and the posterior of each entry."""
 
-    gaussians: Gaussians
+    gaussians: Gaussians  # one row per profile
     nodes: Nodes
-    posterior: Floats
-    table: Floats
+    posterior: Floats  # of each entry over the nodes
+    table: Floats  # the curves as logarithms: by profile, level and node
     fit: Fit
 
-    def by_others(self, rows: Rows) -> Floats:
-        """Per row: the relevance of its entry as all other grades have it."""
+    def relevance_by_others(self, rows: GradesByProfile) -> Floats:
+        """Per row: the expected relevance of its entry given all other grades of the entry."""
         relevance = np.empty(len(rows.entry))
         for start in range(0, len(relevance), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
@@ -191,60 +190,63 @@ class Curves:
         return relevance
 
 
-class CurveFit:
-    """The state of the search: the curves, and the tables that each step fills anew."""
+def check_shrinkage(value: object) -> None:
+    """Refuse what cannot be the setting `shrinkage`."""
+    holds = is_number(value) and 0 <= value < float("inf")  # type: ignore[operator]
+    check(holds, "shrinkage", value, "a number of at least 0")
 
-    def __init__(self, rows: Rows, scales: Scales, prior: float, *, ordered: bool, difficulty: bool) -> None:
+
+class CurveFit:
+    """The state of the EM algorithm: the curves, and the tables that each step overwrites."""
+
+    def __init__(
+        self, rows: GradesByProfile, scales: Scales, shrinkage: float, *, ordered: bool, difficulty: bool
+    ) -> None:
         self.rows, self.ordered, self.difficulty = rows, ordered, difficulty
         self.scale_levels = scales.n_levels
         self.n_levels = scales.n_levels[rows.scale]
-        self.precision = max(prior, 1e-6) / np.array([SLOPE_SPREAD**2, INTERCEPT_SPREAD**2])
-        self.first = self.crowd = first_crowd(rows, scales)
-        self.theta = self.crowd.centre[rows.scale]
+        self.precision = max(shrinkage, 1e-6) / np.array([SLOPE_SPREAD**2, INTERCEPT_SPREAD**2])
+        self.start = self.crowd = initial_crowd(rows, scales)
+        self.theta = self.crowd.centre[rows.scale]  # slopes, then intercepts of each profile
         self.most = self.theta.shape[1] // 2
-        wide = 2 * self.most
+        n, wide = rows.n_profiles, 2 * self.most
         busiest = float(np.quantile(np.diff(rows.entry_starts), 0.99)) if rows.n_entries else 0.0
-        self._look(1 / np.sqrt(1 + busiest))
-        self.step, self.variance = np.zeros((rows.n_profiles, wide)), np.zeros((rows.n_profiles, wide))
-        self.before, self.length = np.zeros((rows.n_profiles, wide)), np.ones(rows.n_profiles)
-        self.pull = np.zeros((rows.n_profiles, wide, wide))
-        self.by_entry, self.by_profile = (
-            RowSum(len(rows.entry), 1),
-            RowSum(len(rows.entry), len(self.scale_levels) * wide * (wide + 1)),
+        self._use_nodes(1 / np.sqrt(1 + busiest))
+        self.steps = kernels.NewtonSteps(np.zeros((n, wide)), np.zeros((n, wide)), np.zeros((n, wide, wide)))
+        self.previous_step, self.damping = np.zeros((n, wide)), np.ones(n)
+        self.by_entry = RowSum(len(rows.entry), 1)
+        self.by_profile = RowSum(len(rows.entry), len(self.scale_levels) * wide * (wide + 1))
+        self.judgments = kernels.ProfileJudgments(
+            rows.profile_starts, rows.entry[rows.by_profile], rows.level[rows.by_profile], rows.scale
         )
-        self.entry_of, self.level_of = rows.entry[rows.by_profile], rows.level[rows.by_profile]
 
-    def _look(self, narrowest: float) -> None:
-        """Use a grid for posteriors as narrow as this."""
-        self.nodes = nodes_for(narrowest, self.difficulty)
+    def _use_nodes(self, narrowest: float) -> None:
+        """Use a grid for posteriors with this standard deviation."""
+        self.nodes = make_nodes(narrowest, self.difficulty)
         self.table = np.zeros((self.rows.n_profiles, self.most, len(self.nodes.x)))
         self.posterior = np.empty((self.rows.n_entries, len(self.nodes.x)))
 
     def _too_coarse(self, relevance: Floats) -> bool:
-        """Are the narrowest posteriors narrower than the steps of the grid?"""
+        """Whether the narrowest posteriors are narrower than the steps of the grid."""
         step = 2 * REACH / (len(np.unique(self.nodes.x)) - 1)
         variance = self.posterior @ self.nodes.x**2 - relevance**2
         return (
             len(variance) > 0 and step > 2 * REACH / (MOST_NODES - 1) and float(np.quantile(variance, 0.05)) < step**2
         )
 
+    def _parameters(self) -> kernels.CurveParameters:
+        """The curves as the kernels take them."""
+        slope, intercept = (np.ascontiguousarray(part) for part in np.hsplit(self.theta, 2))
+        scale = self.rows.scale
+        return kernels.CurveParameters(
+            slope, intercept, self.crowd.variance[scale] / 2, self.crowd.shift[scale], self.n_levels
+        )
+
     def expect(self) -> float:
-        """The posteriors of all entries given the curves; returns the log-posterior of the curves."""
-        rows, nodes, scale = self.rows, self.nodes, self.rows.scale
-        slope, intercept = np.hsplit(self.theta, 2)
-        curvature, shift = self.crowd.spread[scale] / 2, self.crowd.shift[scale]
+        """Update the posteriors of all entries given the curves; return the log-posterior of the curves."""
+        rows, nodes, parameters = self.rows, self.nodes, self._parameters()
         self.by_profile(
-            lambda r, _: kernels.log_curves(
-                *_groups(rows.profile_starts, r),
-                slope,
-                intercept,
-                self.n_levels,
-                curvature,
-                shift,
-                nodes.x,
-                nodes.sharp,
-                self.table,
-            )
+            lambda r, _: kernels.log_curves(*_groups(rows.profile_starts, r), parameters, nodes, self.table)
         )
         _, evidence = self.by_entry(
             lambda r, _: kernels.posteriors(
@@ -257,49 +259,63 @@ class CurveFit:
                 self.posterior,
             )
         )
-        deviation = self.theta - self.crowd.centre[scale]
+        deviation = self.theta - self.crowd.centre[rows.scale]
         penalty = float((deviation**2).sum(axis=0) @ np.repeat(self.precision, self.most))
-        return float(sum(evidence)) - (penalty + float(((self.crowd.centre - self.first.centre) ** 2).sum())) / 2
+        return float(sum(evidence)) - (penalty + float(((self.crowd.centre - self.start.centre) ** 2).sum())) / 2
 
     def maximise(self) -> None:
         """Move all curves, and the crowd's, by one Newton step."""
-        rows, nodes, scale = self.rows, self.nodes, self.rows.scale
-        deviation = self.theta - self.crowd.centre[scale]
-        slope = np.ascontiguousarray(self.theta[:, : self.most])
-        curvature, shift = self.crowd.spread[scale] / 2, self.crowd.shift[scale]
-        total, _ = self.by_profile(
-            lambda r, total: kernels.profile_steps(
-                *_groups(rows.profile_starts, r), rows.profile_starts, self.entry_of, self.level_of, scale, self.n_levels,
-                self.posterior, self.table, nodes.x, nodes.sharp, slope, curvature, shift, deviation, self.precision,
-                self.step, self.variance, self.pull, total,
+        rows, parameters = self.rows, self._parameters()
+        prior = kernels.CurvePrior(self.theta - self.crowd.centre[rows.scale], self.precision)
+        equations, _ = self.by_profile(
+            lambda r, total: kernels.newton_steps(
+                *_groups(rows.profile_starts, r),
+                self.judgments,
+                self.posterior,
+                parameters,
+                self.nodes,
+                self.table,
+                prior,
+                self.steps,
+                total,
             )
-        )  # fmt: skip
-        centre, wide = self.crowd.centre.copy(), 2 * self.most
-        move, known = np.zeros_like(centre), np.ones_like(centre)
-        for number, part in enumerate(total.reshape(len(centre), wide * (wide + 1))):
-            matrix = part[: wide * wide].reshape(wide, wide) + np.eye(wide)
-            known[number] = np.diag(matrix)
-            move[number] = np.linalg.solve(matrix, part[wide * wide :] - (centre - self.first.centre)[number])
-        step = self.step + np.einsum("aij,aj->ai", self.pull, move[scale])
-        # Newton's steps may swing from one side of the optimum to the other: who turns around goes half as far.
-        turned = np.einsum("ai,ai->a", step, self.before) < 0
-        self.length = np.where(turned, self.length / 2, np.minimum(1.5 * self.length, 1.0))
-        self.before = step
-        self.theta = self.theta + self.length[:, None] * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
-        centre += np.clip(move, -LONGEST_STEP, LONGEST_STEP)
-        if not self.difficulty:  # there the curves of hard entries would not stay the same
+        )
+        crowd_step, information = self._crowd_step(equations)
+        self._move_profiles(self.steps.step + np.einsum("aij,aj->ai", self.steps.response, crowd_step[rows.scale]))
+        centre = self.crowd.centre + np.clip(crowd_step, -LONGEST_STEP, LONGEST_STEP)
+        if not self.difficulty:  # with difficulty, standardising would change the curves of difficult entries
             for curves in (self.theta, centre):
                 self._standardise(curves)
         if self.ordered:
-            kernels.ascending(self.theta, 1 / np.maximum(self.variance, 1e-12), self.n_levels)
-            kernels.ascending(centre, known, self.scale_levels)
-        self.crowd = crowd_of(centre, self.scale_levels)
+            kernels.make_ascending(self.theta, 1 / np.maximum(self.steps.variance, 1e-12), self.n_levels)
+            kernels.make_ascending(centre, information, self.scale_levels)
+        self.crowd = crowd_curves(centre, self.scale_levels)
+
+    def _crowd_step(self, equations: Floats) -> tuple[Floats, Floats]:
+        """The Newton step of the crowd's curves, and the information about each of their parameters."""
+        from_start, wide = self.crowd.centre - self.start.centre, 2 * self.most
+        step, information = np.zeros_like(from_start), np.ones_like(from_start)
+        for scale, part in enumerate(equations.reshape(len(from_start), wide * (wide + 1))):
+            matrix = part[: wide * wide].reshape(wide, wide) + np.eye(wide)
+            information[scale] = np.diag(matrix)
+            step[scale] = np.linalg.solve(matrix, part[wide * wide :] - from_start[scale])
+        return step, information
+
+    def _move_profiles(self, step: Floats) -> None:
+        """Apply the steps; where a step reverses the last one, go half as far.
+
+        Newton's steps may oscillate around the optimum.
+        """
+        reverses = np.einsum("ai,ai->a", step, self.previous_step) < 0
+        self.damping = np.where(reverses, self.damping / 2, np.minimum(1.5 * self.damping, 1.0))
+        self.previous_step = step
+        self.theta = self.theta + self.damping[:, None] * np.clip(step, -LONGEST_STEP, LONGEST_STEP)
 
     def _standardise(self, curves: Floats) -> None:
-        """Let curves follow relevance to mean 0 and variance 1 (parameter expansion).
+        """Rescale the curves so that relevance has mean 0 and variance 1 (parameter expansion).
 
-        Only the prior of relevance holds its scale, and where entries are well known that alone would take hundreds of
-        steps.
+        Otherwise only the prior fixes the scale of relevance, which takes hundreds of steps where entries have many
+        judgments.
         """
         x, judged = self.nodes.x, np.diff(self.rows.entry_starts) > 0
         overall = self.posterior[judged].mean(axis=0) if judged.any() else np.exp(self.nodes.log_prior)
@@ -308,7 +324,7 @@ class CurveFit:
         curves[:, : self.most] *= np.sqrt(float(overall @ x**2) - mean**2)
 
     def run(self, max_iter: int, tol: float) -> Curves:
-        """Alternate until no entry's relevance moves by more than `tol`."""
+        """Alternate E and M steps until no entry's relevance moves by more than `tol`."""
         relevance, converged, value = np.full(self.rows.n_entries, np.inf), False, 0.0
         for step in range(max_iter):
             report("curves", step, max_iter)
@@ -316,7 +332,7 @@ class CurveFit:
             before, relevance = relevance, self.posterior @ self.nodes.x
             moved = float(np.abs(relevance - before).max(initial=0.0))
             if moved <= 10 * tol and self._too_coarse(relevance):
-                self._look(REACH / (len(np.unique(self.nodes.x)) - 1))  # half the steps
+                self._use_nodes(REACH / (len(np.unique(self.nodes.x)) - 1))  # half as far apart
                 continue
             converged = moved <= tol
             if converged:
@@ -328,6 +344,6 @@ class CurveFit:
 
 
 def _groups(starts: NDArray[np.int64], rows: slice) -> tuple[int, int]:
-    """The groups of rows that begin in this slice; those without rows that come after all others belong to the last."""
+    """The groups whose rows begin in this slice; empty groups at the end belong to the last slice."""
     first, last = np.searchsorted(starts[:-1], [rows.start, rows.stop])
     return int(first), len(starts) - 1 if rows.stop == starts[-1] else int(last)

@@ -1,4 +1,4 @@
-"""Grades as the methods take them that learn something about each annotator's use of each grade."""
+"""The grades of a study for methods that learn how each annotator uses each grade."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.convert import Levels, grade_levels
-from crowdrank.numerics.groups import Places, grouped
+from crowdrank.numerics.groups import Places, grouped, run_starts
 from crowdrank.study import Codes, Judgments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradeTable:
-    """Who gave which entry which step of the scale, once each: who gives an entry the same grade again says nothing
-    new.
+    """Who gave which entry which level of the scale. A repeated grade of the same entry by an annotator counts once.
 
-    Sorted by entry, annotator and step, so that what is computed from the rows does not depend on the order of the
-    judgments.
+    Sorted by entry, annotator and level, so that results do not depend on the order of the judgments.
     """
 
     levels: Levels
@@ -36,14 +34,13 @@ class GradeTable:
 
 
 def grade_table(judgments: Judgments) -> GradeTable:
-    """The grades of a study, sorted; more than 32 different ones are taken together into 32 steps."""
+    """The grades of a study, sorted; more than 32 different grades are merged into 32 levels."""
     grades, vocabulary, levels = judgments.grades, judgments.vocabulary, grade_levels(judgments.grades)
     order = grouped(levels.code, len(levels))[0]
     for codes, size in ((grades.annotator, len(vocabulary.annotators)), (grades.entry, vocabulary.n_entries)):
         order = order[grouped(codes[order], size)[0]]
     columns = grades.entry[order], grades.annotator[order], levels.code[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    first = run_starts(*columns)
     if not first.all():
         columns = columns[0][first], columns[1][first], columns[2][first]
     starts = np.searchsorted(columns[0], np.arange(vocabulary.n_entries + 1))

@@ -1,4 +1,4 @@
-"""What a grade of an annotator tells, in nats: how much less is open about relevance once the grade is known."""
+"""Informativeness of annotators: the mutual information of a grade and relevance, in nats."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ DENSITY = np.exp(-NODES * NODES / 2) / np.exp(-NODES * NODES / 2).sum()
 
 
 def informativeness(curves: Gaussians) -> tuple[Floats, Floats]:
-    """Per annotator: of a grade about an entry's relevance, and of a grade in a pair about the difference (Metrikov et
-    al., eq. 5, 11).
+    """Per profile: the information of a grade about relevance, and of a grade of a pair about their difference.
 
-    Relevance is N(0, 1) before the grade, so that a difference is N(0, 2).
+    Metrikov et al., eq. 5 and 11. Relevance is N(0, 1) before the grade, so a difference is N(0, 2).
     """
     alone, paired = np.zeros(len(curves.mean)), np.zeros(len(curves.mean))
     with np.errstate(divide="ignore"):
@@ -38,23 +37,23 @@ def _information(mean, variance, log_weight, n_levels, nodes, density, alone, pa
             for g in range(size):
                 single[g, q] = log_weight[a, g] - (nodes[q] - mean[a, g]) ** 2 / (2 * variance[a])
             gap = nodes[q] * math.sqrt(2.0)
-            _given(gap, size, mean[a], variance[a], log_weight[a], given)
-            _given(-gap, size, mean[a], variance[a], log_weight[a], other)
+            _log_chances_given_other(gap, size, mean[a], variance[a], log_weight[a], given)
+            _log_chances_given_other(-gap, size, mean[a], variance[a], log_weight[a], other)
             for g in range(size):
-                for h in range(size):  # both ways: their geometric mean, which _mutual normalises
+                for h in range(size):  # the geometric mean of both directions, which _mutual_information normalises
                     double[g * size + h, q] = (given[g, h] + other[h, g]) / 2
-        alone[a] = _mutual(single, size, density)
-        paired[a] = _mutual(double, size * size, density) / 2
+        alone[a] = _mutual_information(single, size, density)
+        paired[a] = _mutual_information(double, size * size, density) / 2
 
 
 @nb.njit(cache=True, nogil=True)
-def _given(gap, size, mean, variance, log_weight, log_chance):
-    """The logarithm of the chance of grade g for an entry that much better than one that got grade h."""
+def _log_chances_given_other(gap, size, mean, variance, log_weight, log_chance):
+    """The log-probability of grade g for an entry that is better by `gap` than an entry that got grade h."""
     for h in range(size):
         top = -np.inf
         for g in range(size):
-            far = gap - mean[g] + mean[h]
-            log_chance[g, h] = log_weight[g] - far * far / (2 * variance)
+            distance = gap - mean[g] + mean[h]
+            log_chance[g, h] = log_weight[g] - distance * distance / (2 * variance)
             top = max(top, log_chance[g, h])
         total = 0.0
         for g in range(size):
@@ -64,8 +63,8 @@ def _given(gap, size, mean, variance, log_weight, log_chance):
 
 
 @nb.njit(cache=True, nogil=True)
-def _mutual(log_chance, size, density):
-    """The mutual information of an outcome and a node, given the chances of the outcomes up to a factor at each node."""
+def _mutual_information(log_chance, size, density):
+    """The mutual information of outcome and node; the outcomes' probabilities are given up to a factor at each node."""
     n = len(density)
     overall = np.zeros(size)
     for q in range(n):

@@ -1,43 +1,95 @@
-"""Kernels of the graded models: curves of the annotators at nodes of relevance, posteriors of entries, steps of the
-annotators.
+"""Kernels of the models of grades: curves of the annotators, posteriors of entries, Newton steps of the curves.
 
-A node is a relevance, with a difficulty where that is modelled. At node q, annotator a gives level g with a chance
-proportional to exp(b_g + s_g x_q / ε_q + w (s_g + k)² / 2 · (1 − 1 / ε_q)): at ε = 1 a softmax with intercepts b and
-slopes s.
+A node is a value of relevance, with a value of difficulty ε where difficulty is modelled. At node q, a profile gives
+level g with a probability proportional to
+
+    exp(b_g + s_g x_q / ε_q + w (s_g + k)² / 2 · (1 − 1 / ε_q))
+
+At ε = 1 this is a softmax with intercepts b and slopes s.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Codes, Floats
+
+
+class Nodes(NamedTuple):
+    """The grid over relevance and difficulty."""
+
+    x: Floats  # relevance
+    inverse_difficulty: Floats  # 1 / ε
+    log_prior: Floats
+
+
+class CurveParameters(NamedTuple):
+    """Slopes s, intercepts b, w / 2 and k of the curves, one row per profile."""
+
+    slope: Floats
+    intercept: Floats
+    half_variance: Floats
+    shift: Floats
+    n_levels: NDArray[np.int64]  # of the profile's scale; columns beyond are empty
+
+
+class ProfileJudgments(NamedTuple):
+    """The judgments by profile: rows of profile p are `starts[p]:starts[p + 1]`."""
+
+    starts: NDArray[np.int64]
+    entry: Codes
+    level: Codes
+    scale: Codes  # of each profile
+
+
+class CurvePrior(NamedTuple):
+    """A normal distribution of the profiles' parameters around the crowd's."""
+
+    deviation: Floats  # of each profile's parameters from the crowd's
+    precision: Floats  # of slopes, of intercepts
+
+
+class NewtonSteps(NamedTuple):
+    """What `newton_steps` finds for each profile."""
+
+    step: Floats
+    variance: Floats  # the diagonal of (F + P)⁻¹
+    response: Floats  # (F + P)⁻¹ P: how the profile follows a step of the crowd
 
 
 @nb.njit(cache=True, nogil=True)
-def log_curves(first, last, slope, intercept, n_levels, curvature, shift, x, sharp, table):
-    """The logarithm of every level's chance at every node, for annotators `first` to `last`."""
-    for a in range(first, last):
+def log_curves(first, last, curves, nodes, table):
+    """Write the logarithm of every level's probability at every node to `table`, for profiles `first` to `last`."""
+    x, sharpness = nodes.x, nodes.inverse_difficulty
+    slope, intercept, n_levels = curves.slope, curves.intercept, curves.n_levels
+    for p in range(first, last):
         for q in range(len(x)):
             top = -np.inf
-            for g in range(n_levels[a]):
-                leaning = slope[a, g] + shift[a]
+            for g in range(n_levels[p]):
+                shifted = slope[p, g] + curves.shift[p]
                 value = (
-                    intercept[a, g] + slope[a, g] * x[q] * sharp[q] + curvature[a] * leaning * leaning * (1 - sharp[q])
+                    intercept[p, g]
+                    + slope[p, g] * x[q] * sharpness[q]
+                    + curves.half_variance[p] * shifted * shifted * (1 - sharpness[q])
                 )
-                table[a, g, q] = value
+                table[p, g, q] = value
                 top = max(top, value)
             total = 0.0
-            for g in range(n_levels[a]):
-                total += math.exp(table[a, g, q] - top)
+            for g in range(n_levels[p]):
+                total += math.exp(table[p, g, q] - top)
             total = top + math.log(total)
-            for g in range(n_levels[a]):
-                table[a, g, q] -= total
+            for g in range(n_levels[p]):
+                table[p, g, q] -= total
 
 
 @nb.njit(cache=True, nogil=True)
 def posteriors(first, last, starts, profile, level, table, log_prior, posterior):
-    """The posterior of each entry over the nodes; returns the logarithm of the evidence."""
+    """Write the posterior of each entry over the nodes; return the logarithm of the evidence."""
     evidence = 0.0
     n = len(log_prior)
     for entry in range(first, last):
@@ -62,48 +114,46 @@ def posteriors(first, last, starts, profile, level, table, log_prior, posterior)
 
 
 @nb.njit(cache=True, nogil=True)
-def profile_steps(
-    first, last, starts, entry, level, scale, n_levels, posterior, table, x, sharp, slope, curvature, shift, deviation, precision,
-    step, variance, pull, total,
-):  # fmt: skip
-    """One Newton step for each annotator, the crowd held where it is, and what it takes to move the crowd along.
+def newton_steps(first, last, judgments, posterior, curves, nodes, table, prior, found, total):
+    """One Newton step for each profile while the crowd's curve is fixed, and the equations for a step of the crowd.
 
-    The step solves (F + P) step = gradient, F the Fisher information of the judgments, P the prior's precision.
-    `variance` is the diagonal of (F + P)⁻¹, `pull` (F + P)⁻¹ P: how annotators follow the crowd. `total` sums, per
-    scale, P − P (F + P)⁻¹ P and the crowd's gradient.
+    The step solves (F + P) step = gradient, with the Fisher information F of the judgments and the precision P of the
+    prior. Writes to `found` (NewtonSteps). `total` sums, per scale, P − P (F + P)⁻¹ P and the crowd's gradient.
     """
+    x, sharpness, slope = nodes.x, nodes.inverse_difficulty, curves.slope
     most, n = slope.shape[1], len(x)
-    count, lever = np.empty((most, n)), np.empty((most, n))
+    count, by_slope = np.empty((most, n)), np.empty((most, n))  # `by_slope`: derivative of the exponent by the slope
     matrix, gradient = np.empty((2 * most, 2 * most)), np.empty(2 * most)
-    for a in range(first, last):
-        size = n_levels[a]
-        _count(starts[a], starts[a + 1], entry, level, posterior, count)
+    for p in range(first, last):
+        size = curves.n_levels[p]
+        _expected_counts(judgments.starts[p], judgments.starts[p + 1], judgments, posterior, count)
         for g in range(size):
             for q in range(n):
-                lever[g, q] = x[q] * sharp[q] + 2 * curvature[a] * (slope[a, g] + shift[a]) * (1 - sharp[q])
-        _slopes_and_curvatures(size, count, table[a], lever, gradient, matrix)
+                shifted = slope[p, g] + curves.shift[p]
+                by_slope[g, q] = x[q] * sharpness[q] + 2 * curves.half_variance[p] * shifted * (1 - sharpness[q])
+        _gradient_and_information(size, count, table[p], by_slope, gradient, matrix)
         for i in range(2 * size):
-            strength, at = precision[i // size], i + (most - size) * (i // size)
-            gradient[i] -= strength * deviation[a, at]
-            matrix[i, i] += strength
+            precision, column = prior.precision[i // size], i + (most - size) * (i // size)
+            gradient[i] -= precision * prior.deviation[p, column]
+            matrix[i, i] += precision
         invert(matrix, 2 * size)
-        _follow(a, size, matrix, gradient, deviation, precision, scale[a], step, variance, pull, total)
+        _record_step(p, size, matrix, gradient, prior, judgments.scale[p], found, total)
 
 
 @nb.njit(cache=True, nogil=True)
-def _count(first, last, entry, level, posterior, count):
-    """How often each level was given at each node, as far as the posteriors of the entries tell."""
+def _expected_counts(first, last, judgments, posterior, count):
+    """How often each level was given at each node, expected under the posteriors of the entries."""
     for g in range(count.shape[0]):
         for q in range(count.shape[1]):
             count[g, q] = 0.0
     for row in range(first, last):
-        own, seen = posterior[entry[row]], count[level[row]]
+        own, of_level = posterior[judgments.entry[row]], count[judgments.level[row]]
         for q in range(len(own)):
-            seen[q] += own[q]
+            of_level[q] += own[q]
 
 
 @nb.njit(cache=True, nogil=True)
-def _slopes_and_curvatures(size, count, log_chance, lever, gradient, matrix):
+def _gradient_and_information(size, count, log_chance, by_slope, gradient, matrix):
     """The gradient of the expected log-likelihood by slopes and intercepts, and (lower half) its Fisher information."""
     for i in range(2 * size):
         gradient[i] = 0.0
@@ -116,41 +166,44 @@ def _slopes_and_curvatures(size, count, log_chance, lever, gradient, matrix):
             weight += count[g, q]
         for g in range(size):
             chance[g] = math.exp(log_chance[g, q])
-            rest = count[g, q] - weight * chance[g]
-            gradient[g] += rest * lever[g, q]
-            gradient[size + g] += rest
+            residual = count[g, q] - weight * chance[g]
+            gradient[g] += residual * by_slope[g, q]
+            gradient[size + g] += residual
         for g in range(size):
             for h in range(size):
                 share = -weight * chance[g] * chance[h]
                 if g == h:
                     share += weight * chance[g]
-                matrix[g, h] += share * lever[g, q] * lever[h, q]
-                matrix[size + g, h] += share * lever[h, q]
+                matrix[g, h] += share * by_slope[g, q] * by_slope[h, q]
+                matrix[size + g, h] += share * by_slope[h, q]
                 matrix[size + g, size + h] += share
 
 
 @nb.njit(cache=True, nogil=True)
-def _follow(a, size, inverse, gradient, deviation, precision, scale, step, variance, pull, total):
-    """Write down an annotator's step and variance, and add to the crowd's equations; slopes and intercepts go to their columns."""
-    wide = step.shape[1]
+def _record_step(p, size, inverse, gradient, prior, scale, found, total):
+    """Write a profile's step, variance and response, and add to the equations of the crowd.
+
+    The matrix of a profile has `size` slopes and `size` intercepts; the tables have columns for the longest scale.
+    """
+    wide = found.step.shape[1]
     base = scale * wide * (wide + 1)
     for i in range(2 * size):
-        own, at = precision[i // size], i + (wide // 2 - size) * (i // size)
-        move = 0.0
+        own, row = prior.precision[i // size], i + (wide // 2 - size) * (i // size)
+        step = 0.0
         for j in range(2 * size):
-            other, to = precision[j // size], j + (wide // 2 - size) * (j // size)
-            move += inverse[i, j] * gradient[j]
-            pull[a, at, to] = inverse[i, j] * other
-            total[base + at * wide + to] -= own * inverse[i, j] * other
-        step[a, at] = move
-        variance[a, at] = inverse[i, i]
-        total[base + at * wide + at] += own
-        total[base + wide * wide + at] += own * (deviation[a, at] + move)
+            other, column = prior.precision[j // size], j + (wide // 2 - size) * (j // size)
+            step += inverse[i, j] * gradient[j]
+            found.response[p, row, column] = inverse[i, j] * other
+            total[base + row * wide + column] -= own * inverse[i, j] * other
+        found.step[p, row] = step
+        found.variance[p, row] = inverse[i, i]
+        total[base + row * wide + row] += own
+        total[base + wide * wide + row] += own * (prior.deviation[p, row] + step)
 
 
 @nb.njit(cache=True, nogil=True)
 def invert(matrix, n):
-    """The inverse of a symmetric positive matrix of which the lower half is given, in place, by Cholesky."""
+    """Invert a symmetric positive definite matrix in place by Cholesky's method; only its lower half is read."""
     for j in range(n):
         for k in range(j):
             matrix[j, j] -= matrix[j, k] * matrix[j, k]
@@ -160,7 +213,7 @@ def invert(matrix, n):
                 matrix[i, j] -= matrix[i, k] * matrix[j, k]
             matrix[i, j] /= matrix[j, j]
     _invert_triangle(matrix, n)
-    for i in range(n):  # the transpose of the triangle times itself: row i is not needed further down
+    for i in range(n):  # the transpose of the triangle times the triangle; later rows do not need row i
         for j in range(i + 1):
             value = 0.0
             for k in range(i, n):
@@ -181,8 +234,11 @@ def _invert_triangle(matrix, n):
 
 
 @nb.njit(cache=True, nogil=True)
-def ascending(rows, weight, n_levels):
-    """Replace the first numbers of each row by the nearest that do not fall: the largest of the smallest means around each."""
+def make_ascending(rows, weight, n_levels):
+    """Isotonic regression, in place: the nearest values to the first `n_levels` of each row that do not decrease.
+
+    By the max-min formula: each value is the maximum, over where a block starts, of the minimum of the block means.
+    """
     for a in range(len(rows)):
         size = n_levels[a]
         found = np.empty(size)

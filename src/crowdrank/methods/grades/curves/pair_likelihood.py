@@ -1,22 +1,23 @@
-"""The likelihood of pairs of grades: each grade of an entry explained by how far the entry lies from another one,
-graded too.
+"""The likelihood of pairs of grades: each grade of an entry given how far the entry lies from another graded entry.
 
     P(g | g', d, d', a, a') ∝ α_g N(r_d − r_d'; μ_g − μ'_g', √(w w' ε_d ε_d'))
 
-summed over the pairs of judgments of a task that concern different entries, and divided by the number of partners of a
-judgment, so that it weighs like one likelihood per judgment against the priors. Pairs are never stored: a kernel
-streams over them. Beyond `partners` a judgment meets a sample, itself and the others standing in a random circle: those
-at evenly spread distances.
+Summed over the pairs of judgments of a task that concern different entries, and divided by the number of partners of a
+judgment: relative to the priors, every judgment has the weight of one likelihood term. Pairs are never stored: a kernel
+streams over them. A judgment with more than `partners` others in its task is paired with a sample of them: the
+judgments of the task stand in a circle in random order, and the partners are those at evenly spaced distances.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdrank.methods.grades.curves.curves import Gaussians, Rows
+from crowdrank.methods.grades.curves.curves import Gaussians, GradesByProfile
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
@@ -25,31 +26,59 @@ from crowdrank.study import Codes, Floats
 DIFFICULTY_SPREAD = 0.5  # of log ε
 
 
+class PairedJudgments(NamedTuple):
+    """The judgments in random order within each task, and how many partners each has."""
+
+    entry: Codes
+    profile: Codes
+    level: Codes
+    task_start: NDArray[np.int64]  # where the judgments of its task begin
+    task_size: NDArray[np.int64]  # how many judgments its task has
+    n_partners: NDArray[np.int64]
+    weight: Floats  # of each of its pairs
+
+
+class LogCurves(NamedTuple):
+    """Means and logarithms of the weights of each profile's levels."""
+
+    mean: Floats
+    log_weight: Floats
+    n_levels: NDArray[np.int64]
+
+
+class JudgmentState(NamedTuple):
+    """What the current parameters give for each judgment."""
+
+    relevance: Floats  # of its entry
+    residual: Floats  # relevance less the mean of the given level
+    root_precision: Floats  # 1 / √(w ε); the precision of a pair is the product of two of them
+
+
 class PairLikelihood:
     """Minus the log-posterior of relevance (and log-difficulty) given the curves, for `numerics.newton.minimise`.
 
-    Without difficulty it is convex. Every judgment meets partners from all over its task, so that an entry hangs on the
-    others as on their mean: the Hessian is taken to be a diagonal less one such mean per task. That is exact in what
-    matters most, that a common shift of all relevances changes nothing but the prior, and costs nothing.
+    Without difficulty it is convex. The partners of a judgment are spread over its whole task, so an entry depends on
+    the others nearly as on their mean: the Hessian is approximated by a diagonal less one such mean per task. This is
+    cheap, and exact for a common shift of all relevances of a task, which changes only the prior.
     """
 
     def __init__(
-        self, rows: Rows, entry_task: Codes, curves: Gaussians, *, partners: int, difficulty: bool, seed: int
+        self, rows: GradesByProfile, entry_task: Codes, curves: Gaussians, *, partners: int, difficulty: bool, seed: int
     ) -> None:
         task = entry_task[rows.entry]
         order = np.lexsort((np.random.default_rng(seed).random(len(task)), task))
-        self.entry, self.profile, self.level = rows.entry[order], rows.profile[order], rows.level[order]
+        entry, profile, level = rows.entry[order], rows.profile[order], rows.level[order]
         starts = np.searchsorted(task[order], np.arange(int(entry_task.max(initial=-1)) + 2))
         size = np.diff(starts)[task[order]]
-        self.first, self.size = starts[task[order]], size
-        self.met = np.minimum(size - 1, partners)
-        others = size - np.diff(rows.entry_starts)[self.entry]  # judgments of the task on other entries
-        self.weight = (size - 1) / np.maximum(self.met * others, 1)
-        self.task, self.n, self.curves = entry_task, len(entry_task), curves
-        self.log_spread = np.log(curves.variance)[self.profile]
-        self.mean = curves.mean[self.profile, self.level]
+        n_partners = np.minimum(size - 1, partners)
+        others = size - np.diff(rows.entry_starts)[entry]  # judgments of the task on other entries
+        weight = (size - 1) / np.maximum(n_partners * others, 1)
+        self.judgments = PairedJudgments(entry, profile, level, starts[task[order]], size, n_partners, weight)
+        self.task, self.n = entry_task, len(entry_task)
+        self.log_variance = np.log(curves.variance)[profile]
+        self.mean = curves.mean[profile, level]
         with np.errstate(divide="ignore"):
-            self.log_weight = np.log(curves.weight)
+            self.curves = LogCurves(curves.mean, np.log(curves.weight), curves.n_levels)
         self.difficulty = difficulty
         self.layout = Layout(relevance=self.n, difficulty=self.n if difficulty else 0)
         self.sum = RowSum(len(task), 4 * self.n, work=partners)
@@ -57,103 +86,108 @@ class PairLikelihood:
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
         relevance, difficulty = x[: self.n], x[self.n :]
-        hardness = difficulty[self.entry] if self.difficulty else 0.0
-        sharp = np.exp(-(self.log_spread + hardness) / 2)
-        at = relevance[self.entry]
+        log_difficulty = difficulty[self.judgments.entry] if self.difficulty else 0.0
+        at = relevance[self.judgments.entry]
+        state = JudgmentState(at, at - self.mean, np.exp(-(self.log_variance + log_difficulty) / 2))
         total, values = self.sum(
             lambda r, total: pair_terms(
-                r.start, r.stop, self.first, self.size, self.met, self.weight, self.entry, self.profile, self.level, at,
-                at - self.mean, sharp, self.curves.mean, self.log_weight, self.curves.n_levels, self.difficulty, total.reshape(4, self.n),
+                r.start, r.stop, self.judgments, state, self.curves, self.difficulty, total.reshape(4, self.n)
             )
-        )  # fmt: skip
-        slope, curvature, hard_slope, hard_curvature = total.reshape(4, self.n)
-        self.curvature, self.hard_curvature = curvature, hard_curvature
+        )
+        slope, self.curvature, difficulty_slope, self.difficulty_curvature = total.reshape(4, self.n)
         value = float(x[: self.n] @ x[: self.n]) / 2 - sum(values)
         gradient = relevance - slope
         if self.difficulty:
             value += float(difficulty @ difficulty) / (2 * DIFFICULTY_SPREAD**2)
-            gradient = np.concatenate([gradient, difficulty / DIFFICULTY_SPREAD**2 - hard_slope])
+            gradient = np.concatenate([gradient, difficulty / DIFFICULTY_SPREAD**2 - difficulty_slope])
         return value, gradient
 
     def hessian_product(self, v: Floats) -> Floats:
-        """The Hessian at the last evaluated point, as described above, times v."""
+        """The approximate Hessian at the last evaluated point times v."""
         product = self.diagonal() * v
         product[: self.n] -= self.curvature * self._mean(v[: self.n])
         return product
 
     def _mean(self, values: Floats) -> Floats:
-        """The mean of each task, entries weighted by what ties them to the others."""
+        """The mean of each task, entries weighted by their curvature."""
         n_tasks = int(self.task.max(initial=-1)) + 1
         total = sum_by(self.task, self.curvature, n_tasks)
         return (sum_by(self.task, self.curvature * values, n_tasks) / np.maximum(total, 1e-300))[self.task]
 
     def diagonal(self) -> Floats:
-        """The diagonal of the Hessian, what entries have in common left aside."""
+        """The diagonal part of the approximate Hessian."""
         diagonal = 1 + self.curvature
-        return (
-            np.concatenate([diagonal, 1 / DIFFICULTY_SPREAD**2 + self.hard_curvature]) if self.difficulty else diagonal
-        )
+        if not self.difficulty:
+            return diagonal
+        return np.concatenate([diagonal, 1 / DIFFICULTY_SPREAD**2 + self.difficulty_curvature])
 
 
 @nb.njit(cache=True, nogil=True)
-def pair_terms(
-    begin, end, first, size, met, weight, entry, profile, level, relevance, residual, sharp, mean, log_weight, n_levels, hard, total
-):  # fmt: skip
-    """The log-likelihood of the pairs of judgments `begin` to `end`; adds slopes and bends by relevance and (`hard`) log-difficulty."""
-    slope, curvature, hard_slope, hard_curvature = total[0], total[1], total[2], total[3]
+def pair_terms(begin, end, judgments, state, curves, with_difficulty, total):
+    """The log-likelihood of the pairs of judgments `begin` to `end`.
+
+    Adds to `total` its slopes and curvatures by relevance and, `with_difficulty`, by log-difficulty.
+    """
+    slope, curvature, difficulty_slope, difficulty_curvature = total[0], total[1], total[2], total[3]
+    entry, profile, size, n_partners = judgments.entry, judgments.profile, judgments.task_size, judgments.n_partners
     value = 0.0
-    lean, chance = np.empty(mean.shape[1]), np.empty(mean.shape[1])
+    log_ratio, chance = np.empty(curves.mean.shape[1]), np.empty(curves.mean.shape[1])
     for i in range(begin, end):
-        centre, n, d, g = mean[profile[i]], n_levels[profile[i]], entry[i], level[i]
-        for partner in range(met[i]):
-            # Evenly spread over the circle; all of it, if as many are met as there are others.
-            j = i + 1 + partner * (size[i] - 1) // met[i]
-            if j >= first[i] + size[i]:
+        d, g, weight = entry[i], judgments.level[i], judgments.weight[i]
+        mean, log_weight, n = curves.mean[profile[i]], curves.log_weight[profile[i]], curves.n_levels[profile[i]]
+        for partner in range(n_partners[i]):
+            # Evenly spaced around the circle; with as many partners as others, all of it.
+            j = i + 1 + partner * (size[i] - 1) // n_partners[i]
+            if j >= judgments.task_start[i] + size[i]:
                 j -= size[i]
             other = entry[j]
             if other == d:
                 continue
-            precision, gap = sharp[i] * sharp[j], relevance[i] - residual[j]
-            log_mass = chances(gap, precision, centre, log_weight[profile[i]], n, lean, chance)
-            value += weight[i] * (log_weight[profile[i], g] + lean[g] - log_mass)
-            expected, squares = moments(centre, chance, n)
-            push = weight[i] * (centre[g] - expected) * precision
-            stiff = weight[i] * (squares - expected * expected) * precision * precision
-            slope[d] += push
-            slope[other] -= push
-            curvature[d] += stiff
-            curvature[other] += stiff
-            if hard:
-                expected, squares = moments(lean, chance, n)
-                push = -weight[i] * (lean[g] - expected) / 2
-                stiff = weight[i] * (squares - expected * expected) / 4
-                hard_slope[d] += push
-                hard_slope[other] += push
-                hard_curvature[d] += stiff
-                hard_curvature[other] += stiff
+            precision = state.root_precision[i] * state.root_precision[j]
+            gap = state.relevance[i] - state.residual[j]
+            log_total = chances(gap, precision, mean, log_weight, n, log_ratio, chance)
+            value += weight * (log_weight[g] + log_ratio[g] - log_total)
+            expected, squares = moments(mean, chance, n)
+            gradient = weight * (mean[g] - expected) * precision
+            information = weight * (squares - expected * expected) * precision * precision
+            slope[d] += gradient
+            slope[other] -= gradient
+            curvature[d] += information
+            curvature[other] += information
+            if with_difficulty:
+                expected, squares = moments(log_ratio, chance, n)
+                gradient = -weight * (log_ratio[g] - expected) / 2
+                information = weight * (squares - expected * expected) / 4
+                difficulty_slope[d] += gradient
+                difficulty_slope[other] += gradient
+                difficulty_curvature[d] += information
+                difficulty_curvature[other] += information
     return value
 
 
 @nb.njit(cache=True, nogil=True)
-def chances(gap, precision, centre, log_weight, n, lean, chance):
-    """The chance of each level at this gap, and how it leans on the gap; returns the logarithm of what they were divided by."""
+def chances(gap, precision, mean, log_weight, n, log_ratio, chance):
+    """Write the probability of each level at this gap to `chance`; return the logarithm of their normalising constant.
+
+    `log_ratio` is log N(gap; mean) − log N(gap; 0) of each level, with this precision.
+    """
     top = -np.inf
     for k in range(n):
-        lean[k] = (gap - centre[k] / 2) * centre[k] * precision
-        chance[k] = log_weight[k] + lean[k]
+        log_ratio[k] = (gap - mean[k] / 2) * mean[k] * precision
+        chance[k] = log_weight[k] + log_ratio[k]
         top = max(top, chance[k])
-    mass = 0.0
+    total = 0.0
     for k in range(n):
         chance[k] = math.exp(chance[k] - top)
-        mass += chance[k]
+        total += chance[k]
     for k in range(n):
-        chance[k] /= mass
-    return top + math.log(mass)
+        chance[k] /= total
+    return top + math.log(total)
 
 
 @nb.njit(cache=True, nogil=True)
 def moments(values, chance, n):
-    """The mean of the values, and of their squares."""
+    """The expectation of the values, and of their squares."""
     mean, squares = 0.0, 0.0
     for k in range(n):
         mean += chance[k] * values[k]

@@ -1,4 +1,4 @@
-"""What the graded models share: who rates on which scale, and what is told of entries and annotators in the end."""
+"""Shared parts of `gda` and `gda-pw`: preparing the grades, and making a Consensus from relevance and curves."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, rank_within
-from crowdrank.methods.grades.curves.curves import Curves, Gaussians, Nodes, Rows, sorted_rows
+from crowdrank.methods.grades.curves.curves import Curves, Gaussians, GradesByProfile, sort_grades
 from crowdrank.methods.grades.curves.information import informativeness
+from crowdrank.methods.grades.curves.kernels import Nodes
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
 from crowdrank.methods.pairs.votes.fit import Profiles
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
 TAIL = 0.025  # of the posterior, on either side of the interval
 ENTRIES_AT_ONCE = 1 << 16
-NOTHING = 0.02  # nats: who tells less, in grades enough to tell more, is random
-ENOUGH = 30  # grades
+UNINFORMATIVE = 0.02  # nats; an annotator with less information per grade is random …
+ENOUGH_GRADES = 30  # … if they gave this many grades
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graded:
-    """The grades of a study, made ready."""
+    """The grades of a study, sorted, with their scales and profiles."""
 
     profiles: Profiles
     scales: Scales
-    rows: Rows
+    rows: GradesByProfile
 
 
 def prepare(judgments: Judgments, quality_per: Literal["study", "task"]) -> Graded:
-    """Find the scales, sort the judgments."""
+    """Find scales and profiles, and sort the judgments."""
     vocabulary, grades = judgments.vocabulary, judgments.grades
     scales = scales_of(grades, len(vocabulary.annotators))
     profiles = _profiles(judgments, quality_per)
-    rows = sorted_rows(
+    rows = sort_grades(
         grades.entry, profiles.of_row, scales.level, scales.of_annotator[profiles.annotator], vocabulary.n_entries
     )
     return Graded(profiles, scales, rows)
@@ -60,7 +62,7 @@ def _profiles(judgments: Judgments, quality_per: Literal["study", "task"]) -> Pr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relevance:
-    """What was found of each entry: relevance with standard deviation and 95 % interval; difficulty, where it was asked for."""
+    """Per entry: expected relevance with standard deviation and 95 % interval; difficulty where it is estimated."""
 
     score: Floats
     error: Floats
@@ -69,7 +71,7 @@ class Relevance:
     difficulty: Floats | None
 
 
-def make_consensus_of_relevance(
+def graded_consensus(
     description: Description,
     judgments: Judgments,
     study: Graded,
@@ -78,9 +80,9 @@ def make_consensus_of_relevance(
     fit: Fit,
     notes: Iterable[str],
 ) -> Consensus:
-    """The consensus of a graded model."""
-    judged = np.diff(study.rows.entry_starts) > 0  # of the others nothing is known but the prior
-    # Relevance is of the order of one: what is beyond these digits is rounding, and would break ties.
+    """The consensus of relevance and curves: scores, intervals, errors of the gaps, and columns of the annotators."""
+    judged = np.diff(study.rows.entry_starts) > 0  # the others have only the prior
+    # Relevance is of the order of one: further digits are rounding errors, which would break ties.
     score = np.where(judged, np.round(found.score, 12), np.nan)
     consensus = make_consensus(
         description,
@@ -99,17 +101,17 @@ def make_consensus_of_relevance(
     return replace(consensus, gap_error=gap_error, difficulty=found.difficulty, curve_columns=columns)
 
 
-def of_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
-    """What a posterior over the grid says of each entry: mean, spread and quantiles."""
+def summarise_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
+    """Mean, standard deviation and 95 % interval of each entry's posterior over the grid."""
     x = np.unique(nodes.x)
     per_x = len(nodes.x) // len(x)
     parts = [slice(start, start + ENTRIES_AT_ONCE) for start in range(0, max(len(posterior), 1), ENTRIES_AT_ONCE)]
     relevance = [_summary(posterior[part].reshape(-1, len(x), per_x).sum(axis=2), x) for part in parts]
     mean, error, low, high = (np.concatenate(values) for values in zip(*relevance, strict=True))
-    difficulty = (
-        None if per_x == 1 else np.exp(-np.concatenate([posterior[part] @ np.log(nodes.sharp) for part in parts]))
-    )
-    return Relevance(mean, error, low, high, difficulty)
+    if per_x == 1:
+        return Relevance(mean, error, low, high, None)
+    log_inverse = np.concatenate([posterior[part] @ np.log(nodes.inverse_difficulty) for part in parts])
+    return Relevance(mean, error, low, high, np.exp(-log_inverse))
 
 
 def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -118,7 +120,7 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
     below, step = np.cumsum(chance, axis=1), x[1] - x[0]
     ends = []
     for tail in (TAIL, 1 - TAIL):
-        # Each node stands for the stretch half a step to either side; within it, the quantile lies in proportion.
+        # Each node covers half a step to either side; within it the quantile is interpolated linearly.
         at = np.minimum((below < tail).sum(axis=1), len(x) - 1)[:, None]
         own, upto = np.take_along_axis(chance, at, 1)[:, 0], np.take_along_axis(below, at, 1)[:, 0]
         ends.append(x[at[:, 0]] + step * (0.5 - (upto - tail) / np.maximum(own, 1e-300)))
@@ -128,10 +130,12 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
 def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
     profiles = study.profiles
     count = np.diff(study.rows.profile_starts)
-    quality, evidence = _seen_by_others(study.rows, judgments.vocabulary.entry_task, curves)
+    quality, evidence = _agreement_with_others(study.rows, judgments.vocabulary.entry_task, curves)
     columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task)
     alone, paired = informativeness(curves.gaussians)
-    columns["verdict"][(alone < NOTHING) & (count >= ENOUGH) & (columns["verdict"] != "one-sided")] = "random"
+    columns["verdict"][(alone < UNINFORMATIVE) & (count >= ENOUGH_GRADES) & (columns["verdict"] != "one-sided")] = (
+        "random"
+    )
     return columns | {
         "informativeness": alone,
         "pair_informativeness": paired,
@@ -139,14 +143,15 @@ def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str
     }
 
 
-def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Floats]:
-    """Per rater: the share of their preferences that the others' grades share, and how many votes these are worth.
+def _agreement_with_others(rows: GradesByProfile, task: Codes, curves: Curves) -> tuple[Floats, Floats]:
+    """Per profile: the share of preferences that the others' grades confirm, and the evidence as a number of votes.
 
-    By relevance that holds their own grades, whoever graded what few others did would agree with themselves.
+    Their own grades do not count in the relevance they are compared with. Otherwise annotators of items that few others
+    graded would agree with themselves.
     """
-    relevance, whose = curves.by_others(rows), (rows.profile.astype(np.int64) << 32) | task[rows.entry]
+    relevance, whose = curves.relevance_by_others(rows), (rows.profile.astype(np.int64) << 32) | task[rows.entry]
     order = np.lexsort((rows.level, whose))
-    starts = np.flatnonzero(np.r_[True, np.diff(whose[order]) != 0, True][: len(order) + 1])
+    starts = np.r_[np.flatnonzero(run_starts(whose[order])), len(order)]
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     profile, level = rows.profile[order[starts[:-1]]], rows.level[order].astype(np.float64)
     clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
@@ -156,7 +161,7 @@ def _seen_by_others(rows: Rows, task: Codes, curves: Curves) -> tuple[Floats, Fl
 
 
 def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:
-    """One row for each annotator and grade of their scale: what it means to them."""
+    """One row for each annotator and grade of their scale: the curve of the grade."""
     vocabulary, profiles = judgments.vocabulary, study.profiles
     profile, level = np.nonzero(np.arange(curves.mean.shape[1]) < curves.n_levels[:, None])
     grade = np.zeros((len(study.scales.grade), curves.mean.shape[1]))

@@ -1,9 +1,10 @@
-"""The scales that annotators grade on: which grades are one level, and who shares a scale with whom.
+"""The scales that annotators grade on: which grades are one level, and which annotators share a scale.
 
-Grades mean the same only among those who use the same scale. Files do not say which scale that is, but the grades do:
-whoever never leaves 0 to 10 is taken to share one scale, whoever goes up to 100 another, up to 1,000 a third, and so
-on; fractions of one (probabilities) are a scale of their own. A scale with more than MOST_LEVELS different grades is
-cut into LEVELS parts that hold about as many judgments each. Levels ascend with the grades.
+Grades have the same meaning only among annotators who use the same scale. Files do not say which scale that is, but the
+grades do: annotators whose largest grade is at most 10 are taken to share one scale, those with grades up to 100
+another, up to 1,000 a third, and so on. Fractions between 0 and 1 (probabilities) are a scale of their own. A scale
+with more than MOST_LEVELS different grades is divided into LEVELS levels with about as many judgments each. Levels
+ascend with the grades.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LEVELS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scales:
-    """Level `level[r]` of the scale `of_annotator[annotator[r]]` is what judgment r says."""
+    """Judgment r gives level `level[r]` of the scale `of_annotator[annotator[r]]`."""
 
     level: Codes
     of_annotator: Codes
@@ -53,7 +54,10 @@ def scales_of(grades: Grades, n_annotators: int) -> Scales:
 
 
 def _kind_of_scale(grades: Grades, n_annotators: int) -> NDArray[np.int64]:
-    """0 for fractions of one, else how many digits the largest grade calls for, at least one; the usual for who gave none."""
+    """Per annotator: 0 for fractions of one, else log10 of the largest grade, rounded up, and at least 1.
+
+    Annotators without grades have 1, the most usual scale.
+    """
     largest = np.zeros(n_annotators)
     np.maximum.at(largest, grades.annotator, np.abs(grades.grade))
     fraction = np.zeros(n_annotators, bool)

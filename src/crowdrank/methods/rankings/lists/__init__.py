@@ -1,1 +1,1 @@
-"""What the methods for rankings are made of: kernels over lists, Kemeny orders, distributions of ranks, weights of annotators."""
+"""Shared parts of the methods for rankings: likelihoods of lists, Kemeny orders, rank distributions, weights."""

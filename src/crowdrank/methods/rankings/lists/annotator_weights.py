@@ -1,21 +1,21 @@
-"""How much each annotator's lists count, where the user says so."""
+"""Weights that users give to annotators."""
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from crowdrank.settings import SettingError, is_number
+from crowdrank.settings import SettingError, did_you_mean, is_number
 from crowdrank.study import Floats, Vocabulary
 
-Weights = Mapping[str, float] | Sequence[tuple[str, float]]
+Weights = tuple[tuple[str, float], ...] | None
+GivenWeights = Mapping[str, float] | Sequence[tuple[str, float]]
 
 
-def check_weights(weights: Weights | None) -> tuple[tuple[str, float], ...] | None:
-    """A weight above 0 for some annotators, by name; as a tuple, so that settings stay what they are."""
+def check_weights(weights: GivenWeights | None) -> Weights:
+    """Weights above 0 of some annotators, by name; as a tuple, because settings are immutable."""
     if weights is None:
         return None
     try:
@@ -30,20 +30,16 @@ def check_weights(weights: Weights | None) -> tuple[tuple[str, float], ...] | No
     return pairs
 
 
-def annotator_weights(weights: tuple[tuple[str, float], ...] | None, vocabulary: Vocabulary) -> Floats:
-    """The weight of each annotator, 1 for those that have none of their own."""
-    if not weights:  # names of a hundred thousand annotators take a while
+def annotator_weights(weights: Weights, vocabulary: Vocabulary) -> Floats:
+    """The weight of each annotator; 1 where none is given."""
+    if not weights:  # the table of names takes time with a hundred thousand annotators
         return np.ones(len(vocabulary.annotators))
     names = [str(name) for name in vocabulary.annotators]
     known, result = {name: code for code, name in enumerate(names)}, np.ones(len(names))
     for name, weight in weights:
         if name not in known:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = (
-                f" (did you mean {near[0]!r}?)"
-                if near
-                else f"; there are {', '.join(names[:5])}{' …' * (len(names) > 5)}"
-            )
+            known_names = f"; there are {', '.join(names[:5])}{' …' * (len(names) > 5)}"
+            hint = did_you_mean(name, names) or known_names
             raise SettingError(f"weights: there is no annotator {name!r}{hint}")
         result[known[name]] = weight
     return result

@@ -1,17 +1,17 @@
-"""What each annotator said about a task, as ballots: which of the items they judged stands how far above which.
+"""The judgments of each annotator on a task as ballots: by how much each item they judged beats each other one.
 
 A ballot is a list (a ranking, or the grades an annotator gave within a task), or all pairs an annotator voted on in a
-task. In each, the contest of two items has a *lead*: the chance that the first stands higher is ½ + lead. It is the
-annotator's own word; how far to trust it comes later. A contest that the annotator did not decide has no lead.
+task. In each, the contest of two items has a *lead*: the probability that the first is above the second is ½ + lead.
+Leads do not depend on the quality of the annotator, which is applied later. A contest that the annotator did not decide
+has no lead.
 
-Readings of how large the lead is, from N, the number of contests an item wins in the ballot:
+The setting `contest` says how large the lead is. N is the number of contests an item wins in the ballot:
 
-    judged    (N_s − N_t) / 2m, m being the items judged alongside: of a list all its items, of pairs those that met
-    both s and t
-              (and s and t), N being counted over them
-    task      (N_s − N_t) / 2n, n being all items of the task
+    judged    (N_s − N_t) / 2m, where m is the number of items judged together and N counts contests among them: of a
+              list all its items, of pairs s, t and the items that met both
+    task      (N_s − N_t) / 2n, where n is the number of items of the task
     hard      ½ for the winner
-    literal   (N_s − N_t) / n − ½ for the winner: as Niu et al. (2015) have it in eq. 6, which turns everything around
+    literal   (N_s − N_t) / n − ½ for the winner: as eq. 6 of Niu et al. (2015) is printed, which reverses everything
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ Reading = Literal["judged", "task", "hard", "literal"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
-    """Lists by level: items that share a place. Contests are not written out; their leads follow from what each level wins."""
+class ListBallots:
+    """Lists by level. A level is the items that share a place.
+
+    Contests are not stored; their leads follow from the number of contests that each level wins.
+    """
 
     annotator: Codes  # of each list
     task: Codes
@@ -44,24 +47,24 @@ class Lists:
     level_starts: NDArray[np.int64]  # levels of list `l` are `level_starts[l]:level_starts[l + 1]`
     won: NDArray[np.int64]  # contests won by each item of the level
     size: NDArray[np.int64]  # items of the level
-    slope: Floats  # of each list: a lead is slope × (difference of contests won), and that much further from ½ …
-    step: float  # … for the winner
+    slope: Floats  # of each list: a lead is slope × (difference of contests won) …
+    step: float  # … plus step for the winner, minus step for the loser
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairBallots:
-    """Votes on pairs: a row is an entry in an annotator's ballot; its contests are written out."""
+    """Votes on pairs. A row is an entry in an annotator's ballot; its contests are stored."""
 
     annotator: Codes  # of each row
     entry: Codes
     starts: NDArray[np.int64]  # contests of row `r` are `starts[r]:starts[r + 1]`
     lead: Floats  # of each contest, for the row it belongs to
-    winner: NDArray[np.int64]  # rows: each decided contest once
+    winner: NDArray[np.int64]  # row of the winner of each decided contest; each contest once
     loser: NDArray[np.int64]
 
 
-def lists_of(judgments: Judgments, reading: Reading) -> Lists:
-    """The rankings and grades of a study."""
+def list_ballots(judgments: Judgments, reading: Reading) -> ListBallots:
+    """The ballots from the rankings and grades of a study."""
     vocabulary = judgments.vocabulary
     lists = _completed(as_rankings(replace(judgments, grades=_one_grade_each(judgments.grades))), vocabulary)
     row_starts = lists.list_starts
@@ -71,7 +74,7 @@ def lists_of(judgments: Judgments, reading: Reading) -> Lists:
     level_end = np.r_[level_first[1:], len(lists)]
     level_list = lists.row_list[level_first]
     slope, step = _lead(reading, length, np.diff(vocabulary.task_starts)[lists.list_task])
-    return Lists(
+    return ListBallots(
         annotator=lists.list_annotator,
         task=lists.list_task,
         length=length,
@@ -88,7 +91,7 @@ def lists_of(judgments: Judgments, reading: Reading) -> Lists:
 
 
 def _lead(reading: Reading, judged: NDArray[np.int64], in_task: NDArray[np.int64]) -> tuple[Floats, float]:
-    """Slope and step of the leads, where so many items were judged, and so many are in the task."""
+    """Slope and step of the leads, from the number of items judged together and the number in the task."""
     if reading == "hard":
         return np.zeros(len(judged)), 0.5
     if reading == "literal":
@@ -97,9 +100,9 @@ def _lead(reading: Reading, judged: NDArray[np.int64], in_task: NDArray[np.int64
 
 
 def _one_grade_each(grades: Grades) -> Grades:
-    """Where an annotator graded an item more than once, the mean."""
+    """The mean of the grades where an annotator graded an item more than once."""
     keys = (grades.annotator.astype(np.int64) << 32) | grades.entry
-    in_order = np.sort(keys)  # several times as fast as counting the distinct ones
+    in_order = np.sort(keys)  # several times as fast as np.unique
     if not np.any(in_order[1:] == in_order[:-1]):
         return grades
     order = np.lexsort((grades.grade, keys))
@@ -110,7 +113,7 @@ def _one_grade_each(grades: Grades) -> Grades:
 
 
 def _completed(lists: Rankings, vocabulary: Vocabulary) -> Rankings:
-    """Lists that put unlisted items below their own, with those items as one more level."""
+    """The lists; unlisted items that a list puts below its own are added as its last level."""
     if not lists.unlisted_below.any():
         return lists
     open_lists = np.flatnonzero(lists.unlisted_below)
@@ -129,8 +132,8 @@ def _completed(lists: Rankings, vocabulary: Vocabulary) -> Rankings:
     return replace(lists, row_list=row_list[order], entry=row_entry[order], position=position[order])
 
 
-def pair_ballots_of(judgments: Judgments, reading: Reading) -> PairBallots:
-    """The pairs of a study; of several votes of an annotator on the same pair, the majority."""
+def pair_ballots(judgments: Judgments, reading: Reading) -> PairBallots:
+    """The ballots from the pairs of a study; several votes of an annotator on the same pair count by majority."""
     vocabulary = judgments.vocabulary
     annotator, low, high, outcome = _contests(judgments)
     rows, row = np.unique(np.r_[annotator, annotator] * vocabulary.n_entries + np.r_[low, high], return_inverse=True)
@@ -152,18 +155,24 @@ def pair_ballots_of(judgments: Judgments, reading: Reading) -> PairBallots:
     )
 
 
-def _differences(reading, starts, row, opponent, won):
-    """Per contest: by how much its row won more, and (where the reading asks for it) among how many items."""
+def _differences(
+    reading: Reading,
+    starts: NDArray[np.int64],
+    row: NDArray[np.int64],
+    opponent: NDArray[np.int64],
+    won: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per contest: how many more contests its row won than its opponent, and (`judged`) among how many items."""
     if reading == "judged":
         difference, together = won.copy(), np.full(len(row), 2)
-        _against_the_same(starts, row, opponent, won, difference, together)
+        _add_common_opponents(starts, row, opponent, won, difference, together)
         return difference, together
     total = np.diff(np.r_[0, np.cumsum(won > 0)][starts])
     return won if reading == "hard" else total[row] - total[opponent], np.ones(len(row), dtype=np.int64)
 
 
 def _contests(judgments: Judgments) -> tuple[NDArray[np.int64], Codes, Codes, NDArray[np.int64]]:
-    """Annotator, entries (the lower code first) and outcome (1 if the first won) of every contest that was voted on."""
+    """Annotator, entries (the lower code first) and outcome (1 if the first won) of every contest with votes."""
     table = votes(judgments.pairs, judgments.vocabulary)
     low, high = np.minimum(table.winner, table.loser), np.maximum(table.winner, table.loser)
     toward = np.where(table.kind == TIED, 0, np.where(table.winner < table.loser, 1, -1)) * table.weight
@@ -175,8 +184,8 @@ def _contests(judgments: Judgments) -> tuple[NDArray[np.int64], Codes, Codes, ND
 
 
 @nb.njit(cache=True, nogil=True)
-def _against_the_same(starts, row, opponent, won, difference, together):
-    """Add, per contest, how many more of those that met both its sides its row beat, and their number."""
+def _add_common_opponents(starts, row, opponent, won, difference, together):
+    """Add, per contest, how many more common opponents its row beat than its opponent did, and their number."""
     for c in range(len(row)):
         a, b = starts[row[c]], starts[opponent[c]]
         while a < starts[row[c] + 1] and b < starts[opponent[c] + 1]:

@@ -1,11 +1,12 @@
 """Kemeny orders: the order of a task's items with the least total distance to its lists.
 
-`against[i, j]` is the weight of the lists that put i before j: what it costs to put j before i. First the task falls
-into parts, each of which beats all that follow by majority; every best order keeps to them. Parts up to `exact` items
-are ordered by dynamic programming over subsets, larger ones by local search. Of orders at the same distance, the one
-that agrees best with the votes (Borda) is taken, so that names decide only between items that nothing tells apart.
+`against[i, j]` is the weight of the lists that have i before j: the cost of putting j before i. First the task is
+divided into parts, each of which beats all later ones by majority; every best order keeps to them. Parts of up to
+`exact` items are ordered by dynamic programming over subsets, larger ones by local search. Of orders at the same
+distance, the one closest to the Borda votes is taken, so that names decide only between items that are equal in
+everything.
 
-Weights are multiples of a power of two (`exact_weights`): their sums are exact in any order, and equal costs are equal.
+Weights are multiples of a power of two (`exact_weights`): their sums are exact in any order, so equal costs are equal.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
 
 MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
 STEP = 2.0**-20  # of weights
-SHAKES = 1009  # random numbers for the local search, a prime: no round has the same as another
-ROUNDS = 20  # of shaking a large part's order and searching again
+RANDOM_NUMBERS = 1009  # for the local search; a prime, so that no two rounds use the same
+ROUNDS = 20  # of perturbing a large part's order and searching again
 
 
 def by_task(lists: Rankings) -> Rankings:
@@ -40,18 +41,18 @@ def by_task(lists: Rankings) -> Rankings:
 
 
 def refuse_large_tasks(method: str, vocabulary: Vocabulary) -> None:
-    """A table of all pairs must fit."""
+    """Refuse tasks whose table of all pairs is too large."""
     sizes = np.diff(vocabulary.task_starts)
     if sizes.max(initial=0) > MOST_ITEMS:
         worst = vocabulary.tasks[int(sizes.argmax())]
         raise JudgmentError(
-            f"{method} looks at all pairs of items: task {worst!r} has {sizes.max():,} items, at most {MOST_ITEMS:,} fit; "
-            "use borda, rrf or plackett-luce"
+            f"{method} compares all pairs of items: task {worst!r} has {sizes.max():,} items, "
+            f"at most {MOST_ITEMS:,} fit; use borda, rrf or plackett-luce"
         )
 
 
 def left_out(lists: Rankings, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """How many items each list puts below its own without naming them."""
+    """How many items each list puts below its own without listing them."""
     below = np.diff(vocabulary.task_starts)[lists.list_task] - np.diff(lists.list_starts)
     return np.where(lists.unlisted_below, below, 0)
 
@@ -71,57 +72,56 @@ def exact_weights(weight: Floats) -> Floats:
 
 
 def kemeny(lists: Rankings, vocabulary: Vocabulary, weight: Floats, exact: int, seed: int) -> tuple[Floats, int]:
-    """Entries by how many stand below them in the best order of their task, and how many parts were too large to be
-    ordered exactly.
+    """Per entry, how many are below it in the best order of its task; and how many parts were too large to be exact.
 
     `lists` are in the order of their tasks, `weight` is each annotator's.
     """
-    rows = preferring(lists, vocabulary, weight)
-    line, begins = np.full(vocabulary.n_entries, -1), np.zeros(vocabulary.n_entries + 1, dtype=bool)
-    line_up_tasks(rows, vocabulary.task_starts, taking_part(lists, vocabulary), line, begins)
+    rows = list_arrays(lists, vocabulary, weight)
+    order, begins = np.full(vocabulary.n_entries, -1), np.zeros(vocabulary.n_entries + 1, dtype=bool)
+    divide_tasks(rows, vocabulary.task_starts, taking_part(lists, vocabulary), order, begins)
     starts = np.flatnonzero(begins)
-    shakes, searched = np.random.default_rng(seed).random(SHAKES), 0
-    in_line = np.bincount(vocabulary.entry_task[line >= 0], minlength=len(vocabulary.tasks))
+    random, searched = np.random.default_rng(seed).random(RANDOM_NUMBERS), 0
+    placed = np.flatnonzero(order >= 0)
+    n_placed = np.bincount(vocabulary.entry_task[placed], minlength=len(vocabulary.tasks))
     first, task = vocabulary.task_starts[:-1][vocabulary.entry_task], vocabulary.entry_task
-    below = in_line[task] - (np.arange(vocabulary.n_entries) - first) - 1  # of each place in line
+    below = n_placed[task] - (np.arange(vocabulary.n_entries) - first) - 1  # of each place of the order
     score = np.full(vocabulary.n_entries, np.nan)
-    placed = np.flatnonzero(line >= 0)
-    score[first[placed] + line[placed]] = below[placed]
-    # Parts of one item, which are most, are in order. The others are brought into it one by one.
-    ends = np.minimum(np.r_[starts[1:], vocabulary.n_entries], (first + in_line[task])[starts])
+    score[first[placed] + order[placed]] = below[placed]
+    # Most parts are single items, which need no ordering.
+    ends = np.minimum(np.r_[starts[1:], vocabulary.n_entries], (first + n_placed[task])[starts])
     for begin, end in zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True):
         against, votes = preferences(rows, int(task[begin]), vocabulary.task_starts)
-        order = line[begin:end]
+        part = order[begin:end]
         if end - begin <= exact:
-            _solve(order, against, votes)
+            _order_exactly(part, against, votes)
         else:
             searched += 1
-            _search(order, against, votes, rows, int(task[begin]), int(first[begin]), shakes)
-        _score(order, against, votes, int(below[end - 1]), score[first[begin] :])
+            _search(part, against, votes, rows, int(task[begin]), int(first[begin]), random)
+        _score(part, against, votes, int(below[end - 1]), score[first[begin] :])
     return score, searched
 
 
-def preferring(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> tuple[Any, ...]:
-    """The lists as the kernels take them: lists of task t are `task_lists[t] : task_lists[t + 1]`."""
+def list_arrays(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> tuple[Any, ...]:
+    """The lists as the kernels take them: lists of task t are `task_lists[t]:task_lists[t + 1]`."""
     task_lists = np.searchsorted(lists.list_task, np.arange(len(vocabulary.tasks) + 1))
     counts = exact_weights(weight)[lists.list_annotator]
     return task_lists, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, counts
 
 
-# The kernels copy in loops and are called one by one: slices and deep calls take seconds to compile, and few studies need them all.
-# Nor are plain numbers passed on: Numba compiles another version for each (np.int64(0) is no plain number).
+# The kernels copy in loops and are called one by one: slices and deep calls take seconds to compile.
+# Literal numbers are not passed on: Numba compiles another version for each (np.int64(0) is no literal).
 
 
 @nb.njit(cache=True, nogil=True)
-def line_up_tasks(rows, task_starts, takes_part, line, begins):
-    """The items of each task by contests won, then votes, as their numbers in the task; and where each part begins."""
+def divide_tasks(rows, task_starts, takes_part, all_orders, begins):
+    """Write the items of each task by contests won, then votes, as numbers in the task; and where each part begins."""
     for task in range(len(task_starts) - 1):
         first = task_starts[task]
         against, votes = preferences(rows, task, task_starts)
-        order = _line_up(against, votes, takes_part, first)
+        order = _by_contests_won(against, votes, takes_part, first)
         begin: Any = np.int64(0)
         for end in range(1, len(order) + 1):
-            line[first + end - 1] = order[end - 1]
+            all_orders[first + end - 1] = order[end - 1]
             if _beats_the_rest(order, begin, end, against):
                 begins[first + begin] = True
                 begin = end
@@ -129,7 +129,7 @@ def line_up_tasks(rows, task_starts, takes_part, line, begins):
 
 @nb.njit(cache=True, nogil=True)
 def preferences(rows, task, task_starts):
-    """`against` of a task, and its items' votes: what they win less what they lose. Ties have no preference."""
+    """`against` of a task, and its items' votes: weight of wins less weight of losses. Ties count nothing."""
     task_lists, starts, entry, position, below, weight = rows
     first, size = task_starts[task], task_starts[task + 1] - task_starts[task]
     against, votes, listed = np.zeros((size, size)), np.zeros(size), np.full(size, -1)
@@ -150,7 +150,7 @@ def preferences(rows, task, task_starts):
 
 @nb.njit(cache=True, nogil=True)
 def _put_below(start, end, entry, first, listed, number, weight, against):
-    """What a list does not have stands below what it has."""
+    """Items that a list leaves out are below those it has."""
     for a in range(start, end):
         for j in range(len(against)):
             if listed[j] != number:
@@ -158,8 +158,8 @@ def _put_below(start, end, entry, first, listed, number, weight, against):
 
 
 @nb.njit(cache=True, nogil=True)
-def _line_up(against, votes, takes_part, first):
-    """Whoever beats all others stands before them."""
+def _by_contests_won(against, votes, takes_part, first):
+    """The items in the order of contests won; an item that beats all others comes first."""
     size, count = len(votes), 0
     won, order = np.zeros(size), np.empty(size, dtype=np.int64)
     for i in range(size):
@@ -169,11 +169,11 @@ def _line_up(against, votes, takes_part, first):
         for j in range(size):
             if against[i, j] > against[j, i]:
                 won[i] += 1
-    line = np.empty(count, dtype=np.int64)
+    found = np.empty(count, dtype=np.int64)
     for k in range(count):
-        line[k] = order[k]
-    _sort(line, won, votes)
-    return line
+        found[k] = order[k]
+    _sort(found, won, votes)
+    return found
 
 
 @nb.njit(cache=True, nogil=True)
@@ -196,7 +196,7 @@ def _precedes(i, j, first_key, second_key):
 
 @nb.njit(cache=True, nogil=True)
 def _beats_the_rest(order, begin, end, against):
-    """Does everybody of a part beat everybody behind it?"""
+    """Whether all items of a part beat all items after it."""
     for a in range(end - 1, begin - 1, -1):
         for b in range(end, len(order)):
             if against[order[a], order[b]] <= against[order[b], order[a]]:
@@ -205,11 +205,14 @@ def _beats_the_rest(order, begin, end, against):
 
 
 @nb.njit(cache=True, nogil=True)
-def _solve(order, against, votes):
-    """Bring a few items into their best order: of every subset the least cost if it comes first, and which of it comes last."""
+def _order_exactly(order, against, votes):
+    """Sort a few items into their best order, in place, by dynamic programming.
+
+    For every subset: the least cost if it comes first, and which of its items comes last then.
+    """
     n = len(order)
     half = n // 2
-    low, high = _costs_behind(order, np.int64(0), half, against), _costs_behind(order, half, n, against)
+    low, high = _costs_after(order, np.int64(0), half, against), _costs_after(order, half, n, against)
     cost, agree = np.full(1 << n, np.inf), np.zeros(1 << n)
     last = np.zeros(1 << n, dtype=np.int64)
     cost[0] = 0.0
@@ -221,9 +224,11 @@ def _solve(order, against, votes):
             if subset >> i & 1:
                 before = subset ^ 1 << i
                 total = cost[before] + low[i, before & (1 << half) - 1] + high[i, before >> half]
-                votes_behind = agree[before] + (size - 1) * votes[order[i]]  # many votes far behind: a bad sign
-                if total < cost[subset] or (total == cost[subset] and votes_behind < agree[subset]):
-                    cost[subset], agree[subset], last[subset] = total, votes_behind, i
+                votes_cost = (
+                    agree[before] + (size - 1) * votes[order[i]]
+                )  # items with many votes should not be far behind
+                if total < cost[subset] or (total == cost[subset] and votes_cost < agree[subset]):
+                    cost[subset], agree[subset], last[subset] = total, votes_cost, i
     items, subset = order.copy(), (1 << n) - 1
     for place in range(n - 1, -1, -1):
         i = last[subset]
@@ -232,8 +237,8 @@ def _solve(order, against, votes):
 
 
 @nb.njit(cache=True, nogil=True)
-def _costs_behind(order, start, end, against):
-    """What it costs to put each item behind each subset of those from `start` to `end`."""
+def _costs_after(order, start, end, against):
+    """The cost of putting each item after each subset of those from `start` to `end`."""
     costs = np.zeros((len(order), 1 << (end - start)))
     for i in range(len(order)):
         for j in range(end - start):
@@ -243,8 +248,11 @@ def _costs_behind(order, start, end, against):
 
 
 @nb.njit(cache=True, nogil=True)
-def _search(order, against, votes, rows, task, first, shakes):
-    """Bring many items into a good order: from the Borda order and from the best list, then again from the best found, shaken."""
+def _search(order, against, votes, rows, task, first, random):
+    """Sort many items into a good order, in place, by local search.
+
+    From the Borda order and from the best list, then from random perturbations of the best order so far.
+    """
     n = len(order)
     candidate = np.empty(n, dtype=np.int64)
     _sort(order, votes, votes)
@@ -258,7 +266,7 @@ def _search(order, against, votes, rows, task, first, shakes):
             _copy(candidate, order)
         _copy(order, candidate)
         for _ in range(max(2, n // 10)):
-            place, to = shakes[drawn % len(shakes)], shakes[(drawn + 1) % len(shakes)]
+            place, to = random[drawn % len(random)], random[(drawn + 1) % len(random)]
             _move(candidate, int(place * n), int(to * n))
             drawn += 2
 
@@ -271,7 +279,7 @@ def _copy(source, into):
 
 @nb.njit(cache=True, nogil=True)
 def _find_best_list(borda, best, against, rows, task, first):
-    """Write the list that is the best order to `best`; what it leaves out follows in the Borda order."""
+    """Write the best of the lists to `best`; items that it leaves out follow in the Borda order."""
     task_lists, starts, entry, _, _, _ = rows
     left, order = np.zeros(len(against), dtype=np.bool_), np.empty_like(borda)
     _copy(borda, best)
@@ -308,7 +316,7 @@ def _cost(order, against):
 
 @nb.njit(cache=True, nogil=True)
 def _improve(order, against, votes):
-    """Move every item to where it costs least, until none wants to move; what the order costs then."""
+    """Move every item to its cheapest place until no move helps; return the cost of the order."""
     moved = True
     while moved:
         moved = False
@@ -322,7 +330,7 @@ def _improve(order, against, votes):
 
 @nb.njit(cache=True, nogil=True)
 def _best_place(order, place, against, votes):
-    """Where the item at a place costs least, and of such places agrees best with the votes."""
+    """The cheapest place for the item at a place; of equally cheap ones, the one closest to the votes."""
     item, best = order[place], place
     least, least_agree = 0.0, 0.0
     for way in (-1, 1):
@@ -348,7 +356,7 @@ def _move(order, place, to):
 
 @nb.njit(cache=True, nogil=True)
 def _score(order, against, votes, below, score):
-    """How many items stand below each, `below` of them behind the part; neighbours that nothing tells apart are tied."""
+    """Write how many items are below each, `below` of them after the part; neighbours equal in everything are tied."""
     group: Any = np.int64(0)
     n = len(order)
     for after in range(1, n + 1):
@@ -361,7 +369,7 @@ def _score(order, against, votes, below, score):
 
 @nb.njit(cache=True, nogil=True)
 def _alike(order, group, place, against, votes):
-    """Is the item at a place like all of the group before it?"""
+    """Whether the item at a place is equal to all of the group before it, in contests and votes."""
     same, item = True, order[place]
     for at in range(group, place):
         i = order[at]

@@ -1,40 +1,55 @@
-"""What a list adds to the likelihood of the Plackett-Luce model, and to its derivatives.
+"""Likelihood of lists under the Plackett-Luce model, and its derivatives.
 
-A list is a series of groups of tied rows, the best first. From a group of m, the items are chosen one after the other:
-after r of them, m − r are left, each a share (m − r) / m of itself, beside `below`, the worth of all that follow. The
-last choice of all is none, and left out; where `unlisted` is −1, nothing is chosen from the last group at all. `lists`
-are where each list starts, its task, how many items it puts below without naming them, its weight; and over all rows
-the entry, and whether it is tied with the row before. `into` is cut into two vectors over the entries and two numbers
-per task, which stand for what goes to all unlisted items of the task: the listed ones take it away again.
+A list is a series of groups of tied rows, best first. From a group of m, the items are chosen one after the other:
+after r choices, m − r are left; each item then counts a share (m − r) / m of its worth, in addition to the worth of all
+items that follow (`below`). D is the total worth that a choice is made among. The last item of a list is no choice;
+where `unlisted` is −1, no choice is made within the last group.
+
+`lists` (ListData) are the lists. `into` has two vectors over the entries and two numbers per task: a number per task is
+what all unlisted items of the task get; it is subtracted again from the listed ones.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
-DOUBTFUL = 1e-6  # share of a total below which a difference from it is summed anew
+from crowdrank.study import Codes, Floats
+
+SMALL_REST = 1e-6  # share of a total; a smaller difference from the total is summed directly
+
+
+class ListData(NamedTuple):
+    """Some lists: rows of list l are `starts[l]:starts[l + 1]`."""
+
+    starts: NDArray[np.int64]
+    task: Codes
+    unlisted: NDArray[np.int64]  # how many items a list puts below its own without listing them
+    weight: Floats
+    entry: Codes  # of each row of all lists
+    tied: NDArray[np.bool_]  # whether a row is tied with the row before
 
 
 @nb.njit(cache=True, nogil=True)
-def list_terms(lists, score, worth, total, task_starts, chance, into):
-    """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and for unlisted items Σ 1/D and Σ
-    1/D².
+def list_terms(lists, score, worth, total, task_starts, inverse_worth, into):
+    """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and per task Σ 1/D and Σ 1/D².
 
-    Writes 1/D of the choice made at each row to `chance`, 0 where there was none to make.
+    Writes 1/D of the choice made at each row to `inverse_worth`; rows without a choice keep 0.
     """
-    starts, task, unlisted, weight, entry, same = lists
+    starts, task, unlisted, weight, entry, tied = lists
     n = len(worth)
     value = 0.0
-    below = _room_for_longest(starts)
+    below = _longest_list_buffer(starts)
     for number in range(len(starts) - 1):
         start, end, w = starts[number], starts[number + 1], weight[number]
         _worth_below(start, end, task[number], unlisted[number], entry, worth, total, worth, total, task_starts, below)
         once, twice, group = 0.0, 0.0, start  # Σ 1/D and Σ 1/D² of the choices made so far
         while group < end:
-            after = _end_of_group(group, end, same)
+            after = _end_of_group(group, end, tied)
             size, rest = after - group, below[after - start]
             own = _sum(entry, group, after, worth)
             choices = _choices(size, after < end, unlisted[number])
@@ -43,13 +58,13 @@ def list_terms(lists, score, worth, total, task_starts, chance, into):
             for r in range(choices):
                 share = 1.0 - r * part
                 among = rest + share * own
-                odds = 1.0 / among
-                chance[group + r] = odds
+                inverse = 1.0 / among
+                inverse_worth[group + r] = inverse
                 value += w * math.log(among)
-                group_once += share * odds
-                group_twice += (share * odds) ** 2
-                full_once += odds
-                full_twice += odds * odds
+                group_once += share * inverse
+                group_twice += (share * inverse) ** 2
+                full_once += inverse
+                full_twice += inverse * inverse
             for row in range(group, after):
                 e = entry[row]
                 value -= w * choices * part * score[e]
@@ -69,11 +84,11 @@ def list_terms(lists, score, worth, total, task_starts, chance, into):
 
 
 @nb.njit(cache=True, nogil=True)
-def list_hessian_product(lists, worth, moved, chance, total, total_moved, task_starts, into):
-    """Adds the product of the Hessian with v, where `moved` is worth times v; for unlisted items Σ 1/D and Σ (mean of v)/D."""
-    starts, task, unlisted, weight, entry, same = lists
+def list_hessian_product(lists, worth, moved, inverse_worth, total, total_moved, task_starts, into):
+    """Adds the product of the Hessian and v, where `moved` is worth times v, and per task Σ 1/D and Σ (mean of v)/D."""
+    starts, task, unlisted, weight, entry, tied = lists
     n = len(worth)
-    below = _room_for_longest(starts)
+    below = _longest_list_buffer(starts)
     for number in range(len(starts) - 1):
         start, end, w = starts[number], starts[number + 1], weight[number]
         _worth_below(
@@ -81,17 +96,17 @@ def list_hessian_product(lists, worth, moved, chance, total, total_moved, task_s
         )
         once, mean_once, group = 0.0, 0.0, start
         while group < end:
-            after = _end_of_group(group, end, same)
+            after = _end_of_group(group, end, tied)
             size, rest = after - group, below[after - start]
             own, part = _sum(entry, group, after, moved), 1.0 / size
             group_once, group_mean, full_once, full_mean = 0.0, 0.0, 0.0, 0.0
             for r in range(size):
-                share, odds = 1.0 - r * part, chance[group + r]
-                mean = (rest + share * own) * odds
-                group_once += share * odds
-                group_mean += share * mean * odds
-                full_once += odds
-                full_mean += mean * odds
+                share, inverse = 1.0 - r * part, inverse_worth[group + r]
+                mean = (rest + share * own) * inverse
+                group_once += share * inverse
+                group_mean += share * mean * inverse
+                full_once += inverse
+                full_mean += mean * inverse
             for row in range(group, after):
                 e = entry[row]
                 into[e] += w * (moved[e] * (once + group_once) - worth[e] * (mean_once + group_mean))
@@ -108,45 +123,42 @@ def list_hessian_product(lists, worth, moved, chance, total, total_moved, task_s
 
 @nb.njit(cache=True, nogil=True)
 def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table, everywhere):
-    """Adds Σ 1/D² over the choices among both of two items to the cell of every two; `everywhere` goes to all cells of a task."""
-    starts, task, unlisted, weight, entry, same = lists
-    below = _room_for_longest(starts)
+    """Adds Σ 1/D² over the choices made among both of two items; `everywhere` counts for all cells of a task."""
+    starts, task, unlisted, weight, entry, tied = lists
+    below = _longest_list_buffer(starts)
     listed = np.full(len(worth), -1)
     for number in range(len(starts) - 1):
         start, end, w, t = starts[number], starts[number + 1], weight[number], task[number]
         _worth_below(start, end, t, unlisted[number], entry, worth, total, worth, total, task_starts, below)
-        all_twice = _all_twice(start, end, entry, same, worth, below) if unlisted[number] > 0 else 0.0
-        everywhere[t] += w * all_twice
+        total_twice = _sum_of_inverse_squares(start, end, entry, tied, worth, below) if unlisted[number] > 0 else 0.0
+        everywhere[t] += w * total_twice
         for row in range(start, end):
             listed[entry[row]] = number
         twice, group = 0.0, start
         while group < end:
-            after = _end_of_group(group, end, same)
+            after = _end_of_group(group, end, tied)
             size, rest, own = after - group, below[after - start], _sum(entry, group, after, worth)
             choices = _choices(size, after < end, unlisted[number])
             part = 1.0 / size
-            mixed, both, full = (
-                0.0,
-                0.0,
-                0.0,
-            )  # one item of the group with a later one, two of the group, two later ones
+            # One item of the group with a later one; two of the group; two later ones.
+            mixed, both, full = 0.0, 0.0, 0.0
             for r in range(choices):
                 share = 1.0 - r * part
-                chance = 1.0 / (rest + share * own)
-                mixed += share * chance**2
-                both += (share * chance) ** 2
-                full += chance**2
+                inverse = 1.0 / (rest + share * own)
+                mixed += share * inverse**2
+                both += (share * inverse) ** 2
+                full += inverse**2
             for row in range(group, after):
                 i = entry[row]
                 for other in range(row + 1, end):
                     j = entry[other]
-                    curvature = w * (twice + (both if other < after else mixed) - all_twice)
+                    curvature = w * (twice + (both if other < after else mixed) - total_twice)
                     table[row_of[i] + place[j]] += curvature
                     table[row_of[j] + place[i]] += curvature
                 if unlisted[number] > 0:
                     for j in range(task_starts[t], task_starts[t + 1]):
                         if listed[j] != number:
-                            curvature = w * (twice + mixed - all_twice)
+                            curvature = w * (twice + mixed - total_twice)
                             table[row_of[i] + place[j]] += curvature
                             table[row_of[j] + place[i]] += curvature
             twice += full
@@ -154,11 +166,11 @@ def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table
 
 
 @nb.njit(cache=True, nogil=True)
-def _all_twice(start, end, entry, same, worth, below):
+def _sum_of_inverse_squares(start, end, entry, tied, worth, below):
     """Σ 1/D² over all choices of a list with unlisted items."""
     total, group = 0.0, start
     while group < end:
-        after = _end_of_group(group, end, same)
+        after = _end_of_group(group, end, tied)
         size, own = after - group, _sum(entry, group, after, worth)
         for r in range(size):
             total += 1 / (below[after - start] + (1.0 - r / size) * own) ** 2
@@ -168,12 +180,12 @@ def _all_twice(start, end, entry, same, worth, below):
 
 @nb.njit(cache=True, nogil=True)
 def _worth_below(start, end, task, unlisted, entry, worth, total, value, total_value, task_starts, below):
-    """For each row of a list, the sum of `value` over it, those behind it, and unlisted items."""
+    """For each row of a list, the sum of `value` over it, the rows after it, and unlisted items."""
     last = 0.0
     if unlisted > 0:
         last = total_value[task] - _sum(entry, start, end, value)
-        # Little may be left of a large total but rounding: then the unlisted items are summed themselves.
-        if total[task] - _sum(entry, start, end, worth) < DOUBTFUL * total[task]:
+        # A small rest of a large total is mostly rounding error: then the unlisted items are summed directly.
+        if total[task] - _sum(entry, start, end, worth) < SMALL_REST * total[task]:
             last = _sum_of_unlisted(start, end, task, entry, value, task_starts)
     below[end - start] = last
     for row in range(end - 1, start - 1, -1):
@@ -202,9 +214,9 @@ def _choices(size, followed, unlisted):
 
 
 @nb.njit(cache=True, nogil=True)
-def _end_of_group(group, end, same):
+def _end_of_group(group, end, tied):
     after = group + 1
-    while after < end and same[after]:
+    while after < end and tied[after]:
         after += 1
     return after
 
@@ -218,7 +230,7 @@ def _sum(entry, start, end, value):
 
 
 @nb.njit(cache=True, nogil=True)
-def _room_for_longest(starts):
+def _longest_list_buffer(starts):
     longest = 0
     for number in range(len(starts) - 1):
         longest = max(longest, starts[number + 1] - starts[number])

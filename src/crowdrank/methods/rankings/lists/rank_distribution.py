@@ -1,10 +1,10 @@
-"""The expected discount of an item's rank in a ballot from the distribution of the rank: for discounts that are no sums
-of powers.
+"""The expected discount of an item's rank in a ballot from the distribution of the rank.
 
-The rank (0 for the top) is the number of lost contests. Those that the ballot does not decide are lost as often as a
-coin falls; then each decided contest, lost with chance 1 − p, moves a share 1 − p of the distribution down by one
-place. Ranks without a discount, as those behind the tenth for precision at ten, need no place in it. All is sums of
-products of chances: however small they are, no digits are lost.
+For discounts that are no sums of powers. The rank (0 for the top) is the number of lost contests. Contests that the
+ballot does not decide are lost with probability ½: they give a binomial distribution. Then each decided contest, lost
+with probability 1 − p, moves a share 1 − p of the distribution down by one place. Ranks without a discount, as those
+after the tenth for precision at ten, are not stored. All sums are of products of probabilities, so small values keep
+all digits.
 """
 
 from __future__ import annotations
@@ -21,74 +21,75 @@ LOG_2 = math.log(2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """A discount by its values, that of the top first; behind them it is 0."""
+class DiscountTable:
+    """A discount by its values, that of the top first; it is 0 after them."""
 
     weight: Floats
 
     def log_undecided(self, others: Floats) -> Floats:
-        """The logarithm of the chance of each rank among so many others, with none of which the contest is decided."""
+        """The log-probability of each rank among so many others, without decided contests."""
         log = np.empty((len(others), len(self.weight)))
-        _log_coins(others, log)
+        _log_binomials(others, log)
         return log
 
 
 @nb.njit(cache=True, nogil=True)
-def expect_levels(begin, stop, contests, leads, log_factor, room, out):
-    """For the levels of the lists from `begin` on, each contest written out."""
+def expect_levels(begin, stop, contests, leads, log_factor, arrays, out):
+    """For the levels of lists `begin` to `stop`, contest by contest."""
     (starts, won, size, undecided), (slope, step) = contests, leads
-    weight, base, state = room
+    weight, base, state = arrays
     for number in range(begin, stop):
-        _toss(base, undecided[number], log_factor[number])
+        _start_distribution(base, undecided[number], log_factor[number])
         for level in range(starts[number], starts[number + 1]):
             copy_into(state, base)
             for other in range(starts[number], starts[number + 1]):
                 difference = won[level] - won[other]
                 lead = slope[number] * difference + step[number] * ((difference > 0) - (difference < 0))
                 for _ in range(size[other] - (other == level)):
-                    _meet(state, 0.5 + lead)
-            out[level] = weighed(state, weight)
+                    _add_contest(state, 0.5 + lead)
+            out[level] = weighted_sum(state, weight)
 
 
 @nb.njit(cache=True, nogil=True)
-def expect_rows(begin, stop, contests, trust, log_factor, room, out):
-    """For the rows of ballots of pairs from `begin` on."""
+def expect_rows(begin, stop, contests, trust, log_factor, arrays, out):
+    """For rows `begin` to `stop` of ballots of pairs."""
     starts, lead, undecided = contests
-    weight, base, state = room
+    weight, base, state = arrays
     for row in range(begin, stop):
-        # Rows alike are often neighbours, and exponentials dear.
+        # Neighbouring rows are often equal, and exponentials are expensive.
         if row == begin or undecided[row] != undecided[row - 1] or log_factor[row] != log_factor[row - 1]:
-            _toss(base, undecided[row], log_factor[row])
+            _start_distribution(base, undecided[row], log_factor[row])
         copy_into(state, base)
         for contest in range(starts[row], starts[row + 1]):
-            _meet(state, 0.5 + trust[row] * lead[contest])
-        out[row] = weighed(state, weight)
+            _add_contest(state, 0.5 + trust[row] * lead[contest])
+        out[row] = weighted_sum(state, weight)
 
 
 @nb.njit(cache=True, nogil=True)
-def _toss(state, contests, log_factor):
-    """How many of so many contests are lost, if a coin decides them."""
+def _start_distribution(state, contests, log_factor):
+    """The distribution of lost contests where each is lost with probability ½."""
     for rank in range(len(state)):
-        state[rank] = math.exp(_log_coin(rank, contests) + log_factor)
+        state[rank] = math.exp(_log_binomial(rank, contests) + log_factor)
 
 
 @nb.njit(cache=True, nogil=True)
-def _log_coins(tosses, log):
-    for i in range(len(tosses)):
-        for heads in range(log.shape[1]):
-            log[i, heads] = _log_coin(heads, tosses[i])
+def _log_binomials(trials, log):
+    for i in range(len(trials)):
+        for count in range(log.shape[1]):
+            log[i, count] = _log_binomial(count, trials[i])
 
 
 @nb.njit(cache=True, nogil=True)
-def _log_coin(heads, tosses):
-    if heads > tosses:
+def _log_binomial(count, trials):
+    """The log-probability of `count` successes in `trials` with probability ½."""
+    if count > trials:
         return -np.inf
-    return math.lgamma(tosses + 1.0) - math.lgamma(heads + 1.0) - math.lgamma(tosses - heads + 1.0) - tosses * LOG_2
+    return math.lgamma(trials + 1.0) - math.lgamma(count + 1.0) - math.lgamma(trials - count + 1.0) - trials * LOG_2
 
 
 @nb.njit(cache=True, nogil=True)
-def _meet(state, won):
-    """One more contest."""
+def _add_contest(state, won):
+    """Update the distribution by one more contest, won with probability `won`."""
     for rank in range(len(state) - 1, 0, -1):
         state[rank] = won * state[rank] + (1 - won) * state[rank - 1]
     state[0] *= won
@@ -96,13 +97,13 @@ def _meet(state, won):
 
 @nb.njit(cache=True, nogil=True)
 def copy_into(target, source):
-    """By a loop, which compiles faster than a slice."""
+    """Copy in a loop, which compiles faster than a slice."""
     for at in range(len(source)):
         target[at] = source[at]
 
 
 @nb.njit(cache=True, nogil=True)
-def weighed(state, weight):
+def weighted_sum(state, weight):
     """The sum of the products."""
     total = 0.0
     for at in range(len(state)):

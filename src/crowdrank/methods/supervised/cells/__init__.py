@@ -1,1 +1,1 @@
-"""What the supervised methods are made of: what each annotator says about each entry, training sets, and learned weights."""
+"""Shared parts of the supervised methods: features per annotator and entry, training data, linear training."""

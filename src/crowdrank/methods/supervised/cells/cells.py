@@ -1,7 +1,7 @@
-"""What each annotator says about each entry, in a few numbers: the cells that supervised methods weigh.
+"""Cells: the features that each annotator's judgments give to each entry.
 
-A cell is an annotator and an entry they judged. Supervised methods score an entry by a weighted sum over its cells; an
-annotator who did not judge it has no cell there.
+A cell is an annotator and an entry they judged. Linear methods score an entry by a weighted sum over its cells; an
+annotator who did not judge the entry has no cell there.
 """
 
 from __future__ import annotations
@@ -21,39 +21,38 @@ POTENTIALS = ("log", "difference", "binary")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Annotator `annotator[c]` says `value[c]` about entry `entry[c]`. Sorted by entry, then annotator."""
+    """Annotator `annotator[c]` gives entry `entry[c]` the features `value[c]`. Sorted by entry, then annotator."""
 
     entry: Codes
     annotator: Codes
-    value: Floats  # one row per cell
+    value: Floats  # one row per cell, one column per feature
 
     def starts(self, n_entries: int) -> NDArray[np.int64]:
-        """The cells of entry e are `starts[e] : starts[e + 1]`."""
+        """The cells of entry e are `starts[e]:starts[e + 1]`."""
         return np.searchsorted(self.entry, np.arange(n_entries + 1))
 
 
 def cells_of(judgments: Judgments, potential: str) -> Cells:
-    """For each cell: −1 (the annotator did not miss the entry), how far it is preferred to others, and minus how far
-    others are to it.
+    """The features of crf: −1 (the annotator did not miss the entry), preferences for it, minus preferences against it.
 
-    Preference between two items of a list is 1 (`binary`), the difference of their ranks over the largest rank
-    (`difference`), or the same with logarithms of ranks (`log`); summed over the items of the list and divided by the
-    number of items of the task. A vote on a pair counts 1. Items that a top-k list leaves out are missed by it, and
-    those it lists are preferred to them.
+    The preference between two items of a list is 1 (`binary`), the difference of their ranks divided by the largest
+    rank (`difference`), or the same with logarithms of ranks (`log`); summed over the items of the list and divided by
+    the number of items of the task. A vote on a pair counts 1. A top-k list misses the items it leaves out, and prefers
+    the listed ones to them.
     """
     vocabulary, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
     preferred, beaten = list_preferences(lists, vocabulary, potential)
-    left_won, told = pairs.outcome == LEFT, (pairs.outcome != TIE) * (1.0 if pairs.weight is None else pairs.weight)
+    left_won, weight = pairs.outcome == LEFT, (pairs.outcome != TIE) * (1.0 if pairs.weight is None else pairs.weight)
     entry = np.concatenate([lists.entry, pairs.left, pairs.right])
     annotator = np.concatenate([lists.list_annotator[lists.row_list], pairs.annotator, pairs.annotator])
-    preferred = np.concatenate([preferred, told * left_won, told * ~left_won])
-    beaten = np.concatenate([beaten, told * ~left_won, told * left_won])
+    preferred = np.concatenate([preferred, weight * left_won, weight * ~left_won])
+    beaten = np.concatenate([beaten, weight * ~left_won, weight * left_won])
     size = np.diff(vocabulary.task_starts)[vocabulary.entry_task[entry]]
     return with_missing(summed(entry, annotator, np.stack([preferred / size, -beaten / size], axis=1), vocabulary))
 
 
 def summed(entry: Codes, annotator: Codes, value: Floats, vocabulary: Vocabulary) -> Cells:
-    """One cell for every annotator and entry, of all that is said there."""
+    """One cell for every annotator and entry: the sum of the features of all their judgments."""
     order = grouped(annotator, len(vocabulary.annotators))[0]
     order = order[grouped(entry[order], vocabulary.n_entries)[0]]
     entry, annotator, value = entry[order], annotator[order], value[order]
@@ -64,12 +63,16 @@ def summed(entry: Codes, annotator: Codes, value: Floats, vocabulary: Vocabulary
 
 
 def with_missing(cells: Cells) -> Cells:
-    """The same with −1 in front: an annotator adds their weight of missed entries to all of a task, and takes it off where they have a cell."""
+    """The same with −1 as the first feature.
+
+    An annotator's weight of missed entries counts where they have no cell; subtracting it where they have one gives the
+    same order.
+    """
     return Cells(cells.entry, cells.annotator, np.column_stack([np.full(len(cells.entry), -1.0), cells.value]))
 
 
 def list_preferences(lists: Rankings, vocabulary: Vocabulary, potential: str) -> tuple[Floats, Floats]:
-    """For each row of the lists, how far it is preferred to the others of its list, and they to it."""
+    """For each row of the lists, the sum of its preferences over the others of its list, and of theirs over it."""
     starts = lists.list_starts
     unlisted = np.where(lists.unlisted_below, np.diff(vocabulary.task_starts)[lists.list_task] - np.diff(starts), 0)
     preferred, beaten = np.empty(len(lists)), np.empty(len(lists))
@@ -85,7 +88,7 @@ def list_preferences(lists: Rankings, vocabulary: Vocabulary, potential: str) ->
 
 @nb.njit(cache=True, nogil=True)
 def _counts_of_others(starts, position, unlisted, preferred, beaten):
-    """How many items of its list each row stands before, and behind; positions ascend within lists."""
+    """How many items of its list each row is before, and after; positions ascend within lists."""
     for number in range(len(starts) - 1):
         first, end = starts[number], starts[number + 1]
         for row in range(first, end):
@@ -98,10 +101,9 @@ def _counts_of_others(starts, position, unlisted, preferred, beaten):
 
 @nb.njit(cache=True, nogil=True)
 def _sums_of_gaps(starts, height, unlisted, top, preferred, beaten):
-    """How far each row stands before the rows below it in its list, summed, and behind those above, over the greatest
-    height.
+    """The sums of the distances of each row to the rows below it, and to those above, divided by the largest height.
 
-    Heights ascend within lists; the items that a list leaves out, and puts last, stand at `top`.
+    Heights ascend within lists; items that a list leaves out, and puts last, are at `top`.
     """
     for number in range(len(starts) - 1):
         first, end = starts[number], starts[number + 1]
@@ -118,7 +120,7 @@ def _sums_of_gaps(starts, height, unlisted, top, preferred, beaten):
 
 
 def ranks_of(lists: Rankings) -> Floats:
-    """Ranks as they were given, where they are ranks (1 and above); else the places in the list, as for grades."""
+    """Ranks as they were given, where they are ranks (1 and above); else, as for grades, the places in the list."""
     if not len(lists):
         return np.zeros(0)
     given = lists.position[lists.list_starts[:-1]] >= 1

@@ -1,4 +1,4 @@
-"""The measure a supervised method learns for: what gold is worth, in samples of a few items and in whole lists."""
+"""The measure that a supervised method optimises: gains, discounts and values of lists."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ WANTED = "ndcg, ndcg@k, err, err@k, map or p@k"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A measure by its name: ndcg, err and map, with a depth or without, or p@k."""
+    """A measure by its name: ndcg or err, with or without a depth, map, or p@k."""
 
     family: str
     depth: int | None = None
 
     @property
     def how(self) -> int:
-        """How the kernel sums it up."""
+        """How `numerics.permutations` computes it."""
         return {"ndcg": SUM, "p": SUM, "err": CASCADE, "map": PRECISION}[self.family]
 
     def gain(self, grade: Floats, top: float) -> Floats:
-        """What an item of each grade brings; `top` is the largest grade there is."""
+        """The gain of an item of each grade; `top` is the largest grade."""
         if self.family in ("map", "p"):
             return (grade >= 1).astype(np.float64)
         # Divided by 2^top: a scale of 0 to 100 must not overflow.
         return np.asarray(np.where(grade > 0, np.exp2(grade - top) - np.exp2(-top), 0.0))
 
     def discount(self, places: int) -> Floats:
-        """What each place counts, down to the depth."""
+        """The discount of each place, down to the depth."""
         places = min(places, self.depth or places)
         if self.family == "p":
             return np.full(places, 1 / (self.depth or places))
         return discounts(places) if self.family == "ndcg" else reciprocals(places)
 
     def best(self, gain: Floats) -> Floats:
-        """The worth of the best order of each row of gains."""
+        """The value of the best order of each row of gains."""
         descending = -np.sort(-gain, axis=1)
         how, discount = self.how, self.discount(gain.shape[1])
         return np.array([worth(how, row, discount) for row in descending])
@@ -65,6 +65,6 @@ def target(name: str) -> Target:
 
 
 def worth_of_list(wanted: Target, gain: Floats) -> float:
-    """What a whole list is worth whose items, best first, have these gains: as a share of the best, 0 where nothing is to be found."""
+    """The measure of a list whose items, best first, have these gains: a share of the best order; 0 without gain."""
     best = float(wanted.best(gain[None])[0])
     return worth(wanted.how, gain, wanted.discount(len(gain))) / best if best > 0 else 0.0

@@ -1,4 +1,4 @@
-"""What a supervised method learns from: the tasks whose gold tells items apart, some of them held back to choose settings on."""
+"""Training data of supervised methods: the tasks whose gold has different grades, some of them kept for validation."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.permutations import MOST_ITEMS
 from crowdrank.study import Floats, Gold, Ids, JudgmentError, Judgments, Vocabulary, ids, recode
 
-LEVELS = 5  # grades that gold without grades (scores, ranks) is cut into, task by task
-ENOUGH_TO_CHOOSE = 20  # with fewer tasks, holding some back costs more than choosing settings gains
-HELD_BACK = 5  # one task in so many
+LEVELS = 5  # grades that gold without grades (scores, ranks) is divided into, task by task
+ENOUGH_FOR_VALIDATION = 20  # with fewer tasks, keeping some for validation costs more than choosing settings gains
+VALIDATION_SHARE = 5  # one task in so many is kept for validation
 
 Entries = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSet:
-    """The gold of a study as a supervised method needs it."""
+    """The gold of a study, divided into training and validation tasks."""
 
     grade: Floats  # per entry, NaN where there is none
     top: float  # the largest grade
-    tasks: tuple[Entries, ...]  # to learn from: the entries with gold of each task that has two different grades
-    validation: tuple[Entries, ...]  # to choose settings on, in the same form; none, where there are too few to choose
-    refit: bool = False  # learn again from all tasks once settings are chosen
+    tasks: tuple[Entries, ...]  # for training: the entries with gold of each task that has two different grades
+    validation: tuple[Entries, ...]  # for choosing settings, in the same form; empty where there are too few tasks
+    refit: bool = False  # train again on all tasks once settings are chosen
 
     @property
     def whole(self) -> TrainingSet:
-        """The same, with what was held back for choosing among what to learn from; what was named for it stays apart."""
+        """The same with the validation tasks as training tasks too, unless the user named them for validation."""
         return replace(self, tasks=(*self.tasks, *self.validation)) if self.refit else self
 
     def worth(self, wanted: Target, score: Floats) -> Floats:
-        """The measure in each task that was held back, of the order by these scores; entries without a score come last."""
+        """The measure of the order by these scores in each validation task; entries without a score come last."""
         gain, score = wanted.gain(self.grade, self.top), np.nan_to_num(score, nan=-np.inf)
         return np.array(
             [
@@ -49,64 +49,67 @@ class TrainingSet:
 
 
 class TrainedMethod:
-    """What was learned, called and fed as the method that learned it."""
+    """Base of trained methods: name and description are those of the method."""
 
     __slots__ = ()
     method: Any
 
     @property
     def description(self) -> Description:
-        """That of the method."""
+        """The description of the method."""
         description: Description = self.method.description
         return description
 
     @property
     def name(self) -> str:
-        """That of the method."""
+        """The name of the method."""
         return self.description.name
 
 
 def training_set(judgments: Judgments, gold: Gold, validation: Iterable[Any] | None, seed: int) -> TrainingSet:
-    """What gold teaches; `validation` names the tasks to choose settings on, else one in five is held back for that."""
+    """The training data; `validation` names the tasks for choosing settings, by default one in five."""
     vocabulary = judgments.vocabulary
     grade = grades_of(gold, vocabulary)
     known = np.flatnonzero(~np.isnan(grade))
     tasks = np.split(known, np.flatnonzero(np.diff(vocabulary.entry_task[known])) + 1)
-    telling = [entries for entries in tasks if len(entries) and grade[entries].min() < grade[entries].max()]
-    if not telling:
+    useful = [entries for entries in tasks if len(entries) and grade[entries].min() < grade[entries].max()]
+    if not useful:
         missing = "gold and judgments share no item" if not len(known) else "no task has items of different gold"
         raise JudgmentError(f"there is nothing to learn: {missing}")
     if validation is not None:
-        apart = _named(validation, vocabulary)
-    elif len(telling) < ENOUGH_TO_CHOOSE:
-        apart = np.zeros(len(vocabulary.tasks), dtype=bool)
+        in_validation = _named(validation, vocabulary)
+    elif len(useful) < ENOUGH_FOR_VALIDATION:
+        in_validation = np.zeros(len(vocabulary.tasks), dtype=bool)
     else:
-        drawn = np.random.default_rng(seed).permutation(len(telling))[::HELD_BACK]
-        apart = np.isin(
-            np.arange(len(vocabulary.tasks)), [vocabulary.entry_task[telling[number][0]] for number in drawn]
+        drawn = np.random.default_rng(seed).permutation(len(useful))[::VALIDATION_SHARE]
+        in_validation = np.isin(
+            np.arange(len(vocabulary.tasks)), [vocabulary.entry_task[useful[number][0]] for number in drawn]
         )
-    chosen_on = tuple(entries for entries in telling if apart[vocabulary.entry_task[entries[0]]])
-    learned = tuple(entries for entries in telling if not apart[vocabulary.entry_task[entries[0]]])
-    if not learned:
+    validation_tasks = tuple(entries for entries in useful if in_validation[vocabulary.entry_task[entries[0]]])
+    training_tasks = tuple(entries for entries in useful if not in_validation[vocabulary.entry_task[entries[0]]])
+    if not training_tasks:
         raise JudgmentError(
             "there is nothing to learn: every task with items of different gold is named for validation"
         )
-    return TrainingSet(grade, float(np.nanmax(grade)), learned, chosen_on, refit=validation is None)
+    return TrainingSet(grade, float(np.nanmax(grade)), training_tasks, validation_tasks, refit=validation is None)
 
 
 def _named(validation: Iterable[Any], vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """Which tasks are named."""
+    """Which tasks are named for validation."""
     names: Ids = ids(list(validation))
     codes = recode(names, vocabulary.tasks)
     if (codes < 0).any():
-        raise JudgmentError(f"validation names {str(names[codes < 0][0])!r}, which is no task of the judgments")
+        raise JudgmentError(f"validation names {str(names[codes < 0][0])!r}, which is not a task of the judgments")
     named = np.zeros(len(vocabulary.tasks), dtype=bool)
     named[codes] = True
     return named
 
 
 def grades_of(gold: Gold, vocabulary: Vocabulary) -> Floats:
-    """The gold grade of each entry of a study, NaN where there is none; scores and ranks are cut into levels, task by task."""
+    """The gold grade of each entry of a study, NaN where there is none.
+
+    Scores and ranks are divided into LEVELS grades, task by task.
+    """
     value = gold.align(vocabulary)
     if gold.kind == "grade":
         return value
@@ -126,16 +129,16 @@ def grades_of(gold: Gold, vocabulary: Vocabulary) -> Floats:
 def sampled(
     grade: Floats, tasks: Sequence[Entries], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Up to six entries of each task, at random, every grade among them where there is room; and how many they are."""
+    """Up to six entries of each task at random, one of every grade first; and how many there are."""
     entries = np.concatenate(tasks)
     task = np.repeat(np.arange(len(tasks)), [len(each) for each in tasks])
-    draw = rng.random(len(entries)) / 2  # below ½, to leave the upper half for what may wait
+    draw = rng.random(len(entries)) / 2  # below ½: entries that are not the first of their grade get ½ more
     order = np.argsort(task + draw)
     levels, level = np.unique(grade[entries[order]], return_inverse=True)
     firsts = np.unique(task[order] * len(levels) + level, return_index=True)[1]
-    waits = np.ones(len(entries), dtype=bool)
-    waits[order[firsts]] = False
-    order = np.argsort(task + draw + waits / 2)
+    later = np.ones(len(entries), dtype=bool)
+    later[order[firsts]] = False
+    order = np.argsort(task + draw + later / 2)
     sizes = np.bincount(task, minlength=len(tasks))
     place = np.arange(len(entries)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     drawn = place < MOST_ITEMS
