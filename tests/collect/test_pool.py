@@ -98,7 +98,7 @@ def test_nobody_and_nothing():
 
 def test_too_many_to_choose_among(monkeypatch):
     monkeypatch.setattr(pools, "MOST_BOUNDS", 50)
-    with pytest.raises(InputError, match="name the annotators who are at hand"):
+    with pytest.raises(InputError, match="name the available annotators"):
         Pool(*crowd(), 1.0)
 
 
