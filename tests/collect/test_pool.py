@@ -5,7 +5,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.collect import pool as pools
-from crowdrank.collect.gain import gains
+from crowdrank.collect.gain_kernels import gains
 from crowdrank.collect.limits import Limits
 from crowdrank.collect.pool import Pool
 from crowdrank.collect.state import State

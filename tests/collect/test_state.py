@@ -160,7 +160,7 @@ def test_refit_keeps_names_without_judgments(build):
 
 def test_information_is_the_variance_of_the_slope(build):
     """Fisher information: the mean square of the slope of the log-chance, over all answers."""
-    from crowdrank.collect.beliefs import information
+    from crowdrank.collect.belief_kernels import information
 
     for gap in (-2.0, 0.0, 0.5):
         for quality in (0.0, 0.3, 0.5, 0.93, 1.0):

@@ -70,7 +70,7 @@ def test_some_tasks_alone():
         ({"age": [0.5, float("nan"), 1.0]}, "row 1: age is missing"),
         ({"age": ["old", "2", "1"]}, "'old' is not a finite number"),
         ({"age": [float("inf"), 1.0, 1.0]}, "not a finite number"),
-        ({"task": ["q1", "q1", "q1"], "item": ["x", "y", "x"]}, "row 2: 'x' has features already"),
+        ({"task": ["q1", "q1", "q1"], "item": ["x", "y", "x"]}, "row 2: 'x' already has features"),
         ({"item": ["x", None, "y"]}, "item is missing"),
     ],
 )

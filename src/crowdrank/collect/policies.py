@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.gain import gains
+from crowdrank.collect.gain_kernels import gains
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.numerics.ranks import normal_below

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.beliefs import around, expected_narrowing
+from crowdrank.collect.belief_kernels import around, expected_narrowing
 from crowdrank.consensus import Consensus, Fit, verdicts
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames

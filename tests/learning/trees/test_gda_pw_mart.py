@@ -85,7 +85,7 @@ def test_judgments_of_other_kinds_are_not_used(graded):
     both = cr.GDAPWMART(rounds=5).learn(features, cr.judgments(grades, vote))
     alone = cr.GDAPWMART(rounds=5).learn(features, judgments)
     assert np.array_equal(both.model.score(features.value), alone.model.score(features.value))
-    assert any("1 pairs left aside" in note for note in both.notes)
+    assert any("1 pairs not used" in note for note in both.notes)
 
 
 def test_settings_are_checked():

@@ -145,11 +145,15 @@ def test_what_cannot_be_learned_is_refused(study, frame):
         cr.GDAPWMART().learn(features, same)
     with pytest.raises(cr.JudgmentError, match="nothing to learn: all grades are the same"):
         cr.LambdaMART(soft=True).learn(features, same)
-    with pytest.raises(cr.SettingError, match="soft learns from grades, or from a consensus that knows the chances"):
+    with pytest.raises(
+        cr.SettingError, match="soft learns from grades, or from a consensus with probabilities of grades"
+    ):
         cr.LambdaMART(soft=True).learn(features, gold)
     with pytest.raises(cr.SettingError, match="labels is 'mean'; it must be dawid-skene where soft is true"):
         cr.LambdaMART(labels="mean", soft=True)
     with pytest.raises(cr.SettingError, match="rate is 0; it must be a number above 0"):
         cr.LambdaMART(rate=0)
-    with pytest.raises(cr.SettingError, match="gda-pw-mart weighs annotators"):
+    with pytest.raises(
+        cr.SettingError, match="gda-pw-mart learns from the judgments of annotators, not from a Consensus"
+    ):
         cr.GDAPWMART().learn(features, cr.fit("mean", judgments))

@@ -5,9 +5,10 @@ import pytest
 from scipy.stats import norm
 
 import crowdrank as cr
+from crowdrank.learning.trees.kernels import DEPTH, change
 from crowdrank.learning.trees.pair_objective import PairObjective
-from crowdrank.learning.trees.soft_preferences import DEPTH, SoftPreferences
-from crowdrank.learning.trees.swaps import Swaps, change
+from crowdrank.learning.trees.soft_preferences import SoftPreferences
+from crowdrank.learning.trees.swaps import Swaps
 from crowdrank.methods.grades.curves.curves import CurveFit
 from crowdrank.methods.grades.curves.relevance import prepare
 from crowdrank.methods.supervised.cells.target_measure import target

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from crowdrank.learning.trees.swaps import EqualSwaps, Swaps, change, steps
+from crowdrank.learning.trees.kernels import change
+from crowdrank.learning.trees.swaps import EqualSwaps, Swaps, steps
 from crowdrank.methods.supervised.cells.target_measure import target
 from crowdrank.numerics.permutations import worth
 

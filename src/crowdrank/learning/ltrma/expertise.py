@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.learning.ltrma.crowd_lists import CrowdLists, Whole
-from crowdrank.numerics.mallows import CLEAREST, part_moments, totals
+from crowdrank.learning.ltrma.expertise_kernels import add_parts
+from crowdrank.numerics.mallows import CLEAREST, totals
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
@@ -95,7 +95,7 @@ class Expertise:
         with_prior, of_length = found[who] + self.prior, totals(self.longest, -theta)
         log, mean = ((self.full[who] * each).sum(axis=1) for each in of_length)
         if len(self.parts[1]):
-            _add_parts(self.parts, who, theta, *of_length, log, mean)
+            add_parts(self.parts, who, theta, *of_length, log, mean)
         return float((theta * with_prior - log).sum()), with_prior - mean
 
     @property
@@ -128,16 +128,3 @@ def _packed(kinds: Mapping[Kind, int], n_annotators: int) -> tuple[Whole, Whole,
         np.r_[0, np.cumsum([len(shape) for shape in shapes])].astype(np.int64),
         np.concatenate([np.zeros(0, np.int64), *shapes]),
     )
-
-
-@nb.njit(cache=True, nogil=True)
-def _add_parts(shapes, who, theta, log_total, mean_total, log, mean):
-    """Add the log-normalisers and expected distances of lists of which only the first places count."""
-    of_annotator, places, count, shape_starts, group = shapes
-    room = np.empty((4, places.max() + 1))
-    for i in range(len(who)):
-        for shape in range(of_annotator[who[i]], of_annotator[who[i] + 1]):
-            starts = shape_starts[shape : shape + 2]
-            one_log, one_mean = part_moments(places[shape], starts, group, -theta[i], log_total[i], mean_total[i], room)
-            log[i] += count[shape] * one_log
-            mean[i] += count[shape] * one_mean

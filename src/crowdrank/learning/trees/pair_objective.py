@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.learning.trees.swaps import EqualSwaps, ListsByScore, Swaps, change
+from crowdrank.learning.trees.kernels import weighted_pairs
+from crowdrank.learning.trees.swaps import EqualSwaps, ListsByScore, Swaps
 from crowdrank.methods.grades.curves.curves import Gaussians, Rows
-from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood, chances, moments
+from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
 from crowdrank.study import Codes, Floats
@@ -105,41 +105,3 @@ def scale_to(wanted: Floats, weight: Floats, task: Codes) -> Floats:
     """By entry, the factor that gives each task the wanted sum of weights."""
     by_task = sum_by(task, weight, len(wanted))
     return np.divide(wanted, by_task, out=np.zeros(len(wanted)), where=by_task > 0)[task]
-
-
-@nb.njit(cache=True, nogil=True)
-def weighted_pairs(begin, end, judgments, curves, scores, lists, turn, rest, total):
-    """The weighted log-likelihood of the pairs of judgments `begin` to `end`.
-
-    Adds to `total` slopes, curvatures and weights by entry.
-    """
-    slope, curvature, weight = total[0], total[1], total[2]
-    entry, spread = judgments.entry, judgments.spread
-    value = 0.0
-    log_ratio, chance = np.empty(curves.mean.shape[1]), np.empty(curves.mean.shape[1])
-    for i in range(begin, end):
-        d, g, own = entry[i], judgments.level[i], judgments.profile[i]
-        mean, log_weight, n = curves.mean[own], curves.log_weight[own], curves.n_levels[own]
-        size, n_partners = judgments.task_size[i], judgments.n_partners[i]
-        shift = int(turn * (size - 1))
-        for partner in range(n_partners):
-            j = i + 1 + (partner * (size - 1) // n_partners + shift) % (size - 1)
-            if j >= judgments.task_start[i] + size:
-                j -= size
-            other = entry[j]
-            if other == d:
-                continue
-            worth = change(lists, d, other)
-            precision = 1 / (spread[i] * spread[j] + rest)
-            gap = scores.score[i] - scores.residual[j]
-            log_total = chances(gap, precision, mean, log_weight, n, log_ratio, chance)
-            expected, squares = moments(mean, chance, n)
-            value += worth * (log_weight[g] + log_ratio[g] - log_total)
-            gradient = worth * (mean[g] - expected) * precision
-            information = worth * (squares - expected * expected) * precision * precision
-            slope[d] += gradient
-            slope[other] -= gradient
-            curvature[d] += information
-            curvature[other] += information
-            weight[d] += worth
-    return value

@@ -8,18 +8,14 @@ divided by their mean over the task, so that every item has the weight 1.
 
 from __future__ import annotations
 
-import math
-
-import numba as nb
 import numpy as np
 
+from crowdrank.learning.trees.kernels import DEPTH, preferences
 from crowdrank.learning.trees.pair_objective import scale_to
-from crowdrank.learning.trees.swaps import ListsByScore, Swaps, change
+from crowdrank.learning.trees.swaps import ListsByScore, Swaps
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
 from crowdrank.study import Codes, Floats
-
-DEPTH = 30  # places
 
 
 class SoftPreferences:
@@ -49,36 +45,3 @@ class SoftPreferences:
         )
         slope, curvature, weight = total.reshape(3, len(score))
         return float(sum(values)), slope, curvature, weight
-
-
-@nb.njit(cache=True, nogil=True)
-def preferences(begin, end, order, ends, chance, beaten, score, lists, total):
-    """Minus the weighted cross entropy of the pairs whose upper entry is at `begin` to `end` of the order.
-
-    Adds to `total` slopes, curvatures and weights by entry.
-    """
-    slope, curvature, weight = total[0], total[1], total[2]
-    value = 0.0
-    for row in range(begin, end):
-        d = order[row]
-        if lists.place[d] > DEPTH:
-            continue
-        for later in range(row + 1, ends[row]):
-            other = order[later]
-            wanted = 0.0
-            for grade in range(chance.shape[1]):
-                wanted += chance[d, grade] * beaten[other, grade]
-            worth = change(lists, d, other)
-            gap = score[d] - score[other]
-            small = math.exp(-abs(gap))
-            higher = 1 / (1 + small)  # the probability of the order of the scores
-            found = higher if gap >= 0 else 1 - higher
-            value += worth * (wanted * gap - max(gap, 0.0) - math.log1p(small))
-            gradient = worth * (wanted - found)
-            information = worth * higher * (1 - higher)
-            slope[d] += gradient
-            slope[other] -= gradient
-            curvature[d] += information
-            curvature[other] += information
-            weight[d] += worth
-    return value

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
+from crowdrank.learning.trees.kernels import fill_lists
 from crowdrank.methods.supervised.cells.target_measure import Target
-from crowdrank.numerics.permutations import PRECISION, SUM
+from crowdrank.numerics.permutations import SUM
 from crowdrank.study import Codes, Floats
 
-LEAST = 1e-300
 MOST_STEPS = 5  # of a scale of grades; the gain of NDCG doubles with each
 
 
@@ -74,42 +73,3 @@ class EqualSwaps:
     def lists(self, _: Floats) -> ListsByScore:
         """The same lists for all scores."""
         return self.same
-
-
-@nb.njit(cache=True, nogil=True)
-def fill_lists(how, order, starts, gain, discount, above, below):
-    """Fill the terms `above` and `below` of each entry; `order` has the entries by task, best first."""
-    found, precision, left, seen = 0.0, 0.0, 1.0, 0.0
-    for row in range(len(order)):
-        at, entry = row - starts[row], order[row]
-        if at == 0:
-            found, precision, left, seen = 0.0, 0.0, 1.0, 0.0
-        own, count = gain[entry], discount[at]
-        if how == SUM:
-            above[entry] = count
-            below[entry] = count
-        elif how == PRECISION:
-            precision += own * count
-            above[entry] = (1.0 + found) * count - precision
-            below[entry] = above[entry]
-            found += own
-        else:
-            below[entry] = seen + left * count
-            seen += left * own * count
-            above[entry] = left * count + seen / max(1.0 - own, LEAST)
-            left *= 1.0 - own
-
-
-@nb.njit(cache=True, nogil=True)
-def change(lists, i, j):
-    """The expected change of the measure if entries i and j are swapped, before division by the ideal order's."""
-    if lists.place[i] > lists.place[j]:
-        i, j = j, i
-    apart = lists.gain[j] - lists.gain[i]
-    if lists.how == SUM:
-        by_place = lists.above[i] - lists.below[j]
-    elif lists.how == PRECISION:
-        by_place = lists.above[i] - lists.below[j] - apart / lists.place[j]
-    else:
-        by_place = lists.above[i] - lists.below[j] / max(1.0 - lists.gain[i], LEAST)
-    return np.sqrt(apart * apart + lists.variance[i] + lists.variance[j]) * abs(by_place)

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 from scipy.special import betaln
 
-from crowdrank.collect import gain as kernels
+from crowdrank.collect import gain_kernels as kernels
 from crowdrank.methods.pairs.votes.online_kernels import KAPPA, tie, win
 
 GAPS = (-5.0, -0.7, 0.0, 0.3, 2.0)
