@@ -38,11 +38,11 @@ def expected_gain(gap, v, w, beta, ties, gamma):
         answers.append((tie(gap, *beta, ties), 1))
     total = 0.0
     for (chance, pull, curvature, *after), sign in answers:
-        told = gamma * kl_beta(after, beta)
+        gained = gamma * kl_beta(after, beta)
         for mean, variance, direction in ((gap, v, sign), (0.0, w, -sign)):
             moved = mean + direction * variance * pull
-            told += kl_normal(moved, variance * max(1 + variance * curvature, KAPPA), mean, variance)
-        total += chance * told
+            gained += kl_normal(moved, variance * max(1 + variance * curvature, KAPPA), mean, variance)
+        total += chance * gained
     assert sum(chance for (chance, *_), _ in answers) == pytest.approx(1)
     return total
 

@@ -138,8 +138,8 @@ def test_pairs_already_answered_are_not_asked_again_after_an_answer_without_a_ta
 def test_good_annotators_are_asked_first():
     study = cr.simulate.pairs(items=20, annotators=10, votes=3000, spammers=0.3, malicious=0.2, seed=2)
     chosen = cr.next_questions(study.judgments, count=5, gamma=0.0)["annotator"]
-    sure = dict(zip(study.judgments.vocabulary.annotators, np.abs(study.quality - 0.5), strict=True))
-    assert min(sure[name] for name in chosen) > 0.25
+    informative = dict(zip(study.judgments.vocabulary.annotators, np.abs(study.quality - 0.5), strict=True))
+    assert min(informative[name] for name in chosen) > 0.25
 
 
 def test_epsilon_and_gamma(study):

@@ -24,7 +24,7 @@ def same(one, other):
     )
 
 
-def test_it_believes_what_the_method_finds(study):
+def test_it_agrees_with_the_method(study):
     state = State.start(prior=2.0, quality_prior=(2.0, 1.0)).update(study.judgments)
     found = cr.OnlineCrowdBT().fit(study.judgments)
     np.testing.assert_array_equal(state.mean, found.score)
@@ -103,7 +103,7 @@ def test_names_match_by_their_text():
     assert state.counts.tolist() == [2, 0]
 
 
-def test_mistakes_are_told():
+def test_mistakes_are_refused():
     with pytest.raises(cr.JudgmentError, match="winner 'x'"):
         State.start().answer("ann", "a", "b", "x")
     with pytest.raises(cr.JudgmentError):
@@ -137,7 +137,7 @@ def test_refit_is_crowd_bt(study):
     assert (state.variance < 2.0).all()
 
 
-def test_refit_is_about_as_sure_as_the_posterior():
+def test_refit_is_about_as_certain_as_the_posterior():
     study = cr.simulate.pairs(items=30, annotators=20, votes=3000, seed=0)
     state = State.start(prior=1.0).refit(study.judgments)
     full = cr.CrowdBT(prior=1.0, quality_prior=(30.0, 2.0)).fit(study.judgments)

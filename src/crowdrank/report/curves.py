@@ -26,8 +26,8 @@ SHOWN = 4  # how many annotators or items are shown where none are named
 def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) -> Any:
     """An Altair chart: the probability of each grade of an annotator at each relevance, and its density over relevance.
 
-    The more the curves differ, the more informative a grade is; an annotator who grades at random has the same curve for
-    all grades. Without names, annotators from the most to the least informative are shown.
+    The more the curves differ, the more informative a grade is; an annotator who grades at random has the same curve
+    for all grades. Without names, annotators from the most to the least informative are shown.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
@@ -62,7 +62,7 @@ def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) 
 def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] | None = None, task: Any = None) -> Any:
     """An Altair chart: the posterior relevance of items after each of their grades, in the order of the judgments.
 
-    The line is the mean of the posterior, the band its middle half, given the curves of the annotators in the consensus.
+    The line is the mean of the posterior, the band its middle half, given the annotators' curves in the consensus.
     Without names, items from the best to the worst ranked are shown, of the first task unless one is named.
 
     >>> import crowdrank as cr

@@ -118,7 +118,7 @@ def test_scores_far_apart_lose_no_digits():
     assert ranker.fit.steps < 30
 
 
-def test_equal_labels_teach_nothing():
+def test_equal_labels_are_refused():
     features, _, _ = made(tasks=1)
     with pytest.raises(cr.JudgmentError, match="no task has items of different labels"):
         cr.learn("listmle", features, cr.gold({"task": [0, 0], "item": [0, 1], "grade": [1, 1]}))
