@@ -20,6 +20,7 @@ WHAT = "trained model, as `rank --save` and `train --out` write it"
 
 # Settings that files of earlier versions have by another name: method → old name → the settings that it became.
 RENAMED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "gda-pw-mart": {"prior": ("shrinkage",)},
     "listmle": {"prior": ("penalty",)},
     "lregma": {"prior": ("prior", "penalty")},
     "ltrma-d": {"prior": ("penalty",)},

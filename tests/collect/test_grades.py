@@ -67,8 +67,8 @@ def test_new_items_and_annotators(graded):
 def test_costs_of_grades(graded):
     cheap = cr.next_questions(graded, cost={"c2": 0.1})
     assert cheap["annotator"].to_list() == ["c2"]
-    with pytest.raises(cr.SettingError, match="prior"):
-        cr.next_questions(graded, policy="grades", prior=-1.0)
+    with pytest.raises(cr.SettingError, match="shrinkage"):
+        cr.next_questions(graded, policy="grades", shrinkage=-1.0)
 
 
 def test_the_first_is_the_best_of_all():

@@ -47,7 +47,7 @@ def grade_questions(
     """The grades to ask for next: a data frame task, annotator, item, gain."""
     if not len(judgments.grades):
         raise JudgmentError("the policy grades needs grades to start from; this study has none")
-    consensus = GDA(prior=policy.prior).fit(judgments.only("grades"))
+    consensus = GDA(prior=policy.shrinkage).fit(judgments.only("grades"))
     annotators = np.arange(len(vocabulary.annotators)) if available is None else available
     curves = [_curves_of(consensus, vocabulary.annotators[k]) for k in annotators]
     allowed = _not_graded(judgments, vocabulary, limits.allowed)[annotators]

@@ -182,7 +182,11 @@ class GradePolicy:
     local: ClassVar[bool] = True
     epsilon: ClassVar[float] = 0.0
 
-    prior: float = 1.0  # of gda: how strongly the curves of annotators are drawn towards those of all annotators
+    shrinkage: float = 1.0  # of gda: how strongly annotators' curves are shrunk to the crowd's
+
+    def __post_init__(self) -> None:
+        fits = is_number(self.shrinkage) and 0 <= self.shrinkage < np.inf
+        check(fits, "shrinkage", self.shrinkage, "a number of at least 0")
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Refuse: it has no worth of pairs."""

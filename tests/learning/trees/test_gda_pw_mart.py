@@ -91,6 +91,8 @@ def test_judgments_of_other_kinds_are_not_used(graded):
 def test_settings_are_checked():
     with pytest.raises(cr.SettingError, match="rest is -1; it must be a number of at least 0"):
         cr.GDAPWMART(rest=-1)
+    with pytest.raises(cr.SettingError, match="shrinkage is -1; it must be a number of at least 0"):
+        cr.GDAPWMART(shrinkage=-1)
     with pytest.raises(cr.SettingError, match="partners is 0"):
         cr.GDAPWMART(partners=0)
     with pytest.raises(cr.SettingError, match="measure is 'tau'"):

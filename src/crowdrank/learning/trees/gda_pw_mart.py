@@ -67,24 +67,25 @@ class GDAPWMART:
     rounds: int = 100  # number of trees
     rate: float = 0.05  # learning rate: the share of each tree's output that is added to the scores
     leaves: int = 15  # of a tree
-    prior: float = 1.0  # how strongly the curves of annotators are drawn towards those of all annotators
+    shrinkage: float = 1.0  # how strongly annotators' curves are shrunk to the crowd's (a factor of the precision)
     max_iter: int = 200  # of the fit of the annotators' curves
     tol: float = 1e-3  # that fit has converged when no relevance moves further than this
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_fit(None, self.max_iter, self.tol)
         check_trees(self)
         if self.measure is not None:
             target(self.measure)
-        check(is_number(self.rest) and 0 <= self.rest < float("inf"), "rest", self.rest, "a number of at least 0")
+        for name, value in (("rest", self.rest), ("shrinkage", self.shrinkage)):
+            check(is_number(value) and 0 <= value < float("inf"), name, value, "a number of at least 0")
         check_whole_number("partners", self.partners)
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from the grades of many annotators."""
         judged, judgments = _judged(judgments_over(features, data, self.description))
         study, task = prepare(judgments, "study"), judgments.vocabulary.entry_task
-        curves = CurveFit(study.rows, study.scales, self.prior, ordered=False, difficulty=False).run(
+        curves = CurveFit(study.rows, study.scales, self.shrinkage, ordered=False, difficulty=False).run(
             self.max_iter, self.tol
         )
         trees = grow(features.value[judged], self._objective(study, curves, task), self)
