@@ -185,10 +185,10 @@ def ohsumed_tables() -> Iterator[Cell]:
     corpora = (
         (f"G = {annotators}", ohsumed(fold, annotators, seed=fold)) for annotators in ANNOTATORS for fold in range(5)
     )
-    return tables_of(corpora, {"ndcg@3": 13, "ndcg@5": 14, "annotators": 15}, "ndcg@3", prior=OHSUMED_PRIOR)
+    return tables_of(corpora, {"ndcg@3": 13, "ndcg@5": 14, "annotators": 15}, "ndcg@3", penalty=OHSUMED_PENALTY)
 
 
-OHSUMED_PRIOR = 100.0
+OHSUMED_PENALTY = 100.0
 
 # Harder crowds: θ from [−0.5, 0.1], so that some guess and some turn the order around.
 
@@ -208,7 +208,7 @@ def hard_ohsumed() -> Iterator[Cell]:
         row = "all documents" if length is None else f"{length} documents each"
         some = {} if length is None else {"length": length}
         corpora = (ohsumed(seed % 5, 5, hard=True, seed=seed, **some) for seed in range(CORPORA))
-        yield from compared(row, corpora, prior=OHSUMED_PRIOR)
+        yield from compared(row, corpora, penalty=OHSUMED_PENALTY)
 
 
 def helped() -> Iterator[Cell]:
@@ -314,7 +314,7 @@ def mq2008_tables() -> Iterator[Cell]:
     cells: list[Cell] = []
     for corpus in map(mq2008, range(5)):
         for name in (name for name in NAMES if name != "ltrma-s2"):
-            ranker = learned(name, corpus, prior=MQ2008_PRIOR, top=TOP)
+            ranker = learned(name, corpus, penalty=MQ2008_PENALTY, top=TOP)
             found = measured(ranker, corpus, [f"ndcg@{k}" for k in (1, 3, 5, 10)])
             cells += ({"table": 22, "row": key, "column": name, "value": value} for key, value in found.items())
             if name not in (TRUTH, AVERAGE):
@@ -324,7 +324,7 @@ def mq2008_tables() -> Iterator[Cell]:
     yield from sorted(cells, key=lambda cell: int(str(cell["row"]).removeprefix("ndcg@")))
 
 
-MQ2008_PRIOR = 100.0
+MQ2008_PENALTY = 100.0
 
 TABLES = {
     **dict.fromkeys((9, 10, 11), synthetic_tables),

@@ -1,71 +1,77 @@
-"""What was learned, in files: JSON with nothing but numbers and texts, so that reading one runs no code."""
+"""Trained aggregators and rankers in files: `save`, `load` and `load_ranker`."""
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from crowdrank.formats import write_files
-from crowdrank.learning.catalogue import LEARNERS
-from crowdrank.learning.ranker import Ranker
-from crowdrank.methods.catalogue import SUPERVISED
+from crowdrank.formats.saved_json import load_saved, saved_bytes
+from crowdrank.methods.catalogue import BY_FEATURES, SUPERVISED
 from crowdrank.methods.protocols import Trained
-from crowdrank.settings import SettingError
 from crowdrank.study import JudgmentError
 
+if TYPE_CHECKING:
+    from crowdrank.learning.ranker import Ranker
+
 FORMAT = "crowdrank model 1"
+WHAT = "trained model, as `rank --save` and `train --out` write it"
+
+# Settings that files of earlier versions have by another name: method → old name → the settings that it became.
+RENAMED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "gda-pw-mart": {"prior": ("shrinkage",)},
+    "listmle": {"prior": ("penalty",)},
+    "lregma": {"prior": ("prior", "penalty")},
+    "ltrma-d": {"prior": ("penalty",)},
+    "ltrma-mle": {"prior": ("penalty",)},
+    "ltrma-s1": {"prior": ("penalty",)},
+    "ltrma-s2": {"prior": ("penalty",)},
+    "ltrma-s3": {"prior": ("penalty",)},
+}
 
 
 def save(trained: Trained | Ranker, path: str | os.PathLike[str]) -> None:
-    """Write what was learned to a .json file; whole, or not at all."""
+    """Write a trained aggregator or a ranker to a .json file; whole, or not at all."""
     write_files({path: as_bytes(trained)})
 
 
 def as_bytes(trained: Trained | Ranker) -> bytes:
-    """What the file of a trained aggregator or a ranker holds."""
-    return json.dumps({"format": FORMAT, "method": trained.name, **trained.state()}, ensure_ascii=False).encode()
+    """The content of the file of a trained aggregator or a ranker."""
+    return saved_bytes(FORMAT, {"method": trained.name, **trained.state()})
 
 
 def load(path: str | os.PathLike[str]) -> Trained:
     """A trained aggregator from the file it was saved to."""
-    state = _state(path)
-    if state["method"] in LEARNERS:
-        raise JudgmentError(f"{path}: is a ranker, which ranks by features: cr.load_ranker or `crowdrank predict`")
-    try:
-        return SUPERVISED[state["method"]].restore(state)
-    except SettingError as error:  # what to install, most often
-        raise SettingError(f"{path}: {error}") from None
-    except (ValueError, KeyError, TypeError):
-        raise _not_whole(path) from None
+
+    def restored(saved: Mapping[str, Any]) -> Trained:
+        name = saved["method"]
+        if name in BY_FEATURES:
+            raise JudgmentError("is a ranker, which ranks by features: use cr.load_ranker or `crowdrank predict`")
+        return SUPERVISED[name].restore(_with_new_names(saved))
+
+    return load_saved(path, FORMAT, WHAT, restored)
 
 
 def load_ranker(path: str | os.PathLike[str]) -> Ranker:
     """A ranker from the file it was saved to."""
-    state = _state(path)
-    if state["method"] in SUPERVISED:
-        raise JudgmentError(f"{path}: ranks by judgments, not by features: cr.load or `crowdrank rank --load`")
-    try:
-        return Ranker.restore(LEARNERS[state["method"]], state)
-    except SettingError as error:
-        raise SettingError(f"{path}: {error}") from None
-    except (ValueError, KeyError, TypeError):
-        raise _not_whole(path) from None
+
+    def restored(saved: Mapping[str, Any]) -> Ranker:
+        from crowdrank.learning.ranker import Ranker  # here, not above: `load` needs no rankers
+
+        name = saved["method"]
+        if name in SUPERVISED:
+            raise JudgmentError("ranks by judgments, not by features: use cr.load or `crowdrank rank --load`")
+        return Ranker.restore(BY_FEATURES[name], _with_new_names(saved))
+
+    return load_saved(path, FORMAT, WHAT, restored)
 
 
-def _state(path: str | os.PathLike[str]) -> Any:
-    try:
-        state: Any = json.loads(Path(path).read_bytes())
-        form = state["format"]
-        if form == FORMAT and state["method"]:
-            return state
-    except OSError as error:
-        raise JudgmentError(f"{path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError):
-        raise _not_whole(path) from None
-    raise JudgmentError(f"{path}: is a {form!r}; this version reads {FORMAT!r}")
-
-
-def _not_whole(path: str | os.PathLike[str]) -> JudgmentError:
-    return JudgmentError(f"{path}: is not a whole trained model, as `rank --save` and `train --out` write it")
+def _with_new_names(saved: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was saved, with the settings' names of this version."""
+    settings = dict(saved["settings"])
+    for old, names in RENAMED.get(saved["method"], {}).items():
+        if old in settings and not settings.keys() >= set(names):  # otherwise the names are new already
+            value = settings.pop(old)
+            settings.update(dict.fromkeys(names, value))
+    return {**saved, "settings": settings}

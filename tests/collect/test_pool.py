@@ -5,7 +5,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.collect import pool as pools
-from crowdrank.collect.gain import gains
+from crowdrank.collect.gain_kernels import gains
 from crowdrank.collect.limits import Limits
 from crowdrank.collect.pool import Pool
 from crowdrank.collect.state import State
@@ -98,7 +98,7 @@ def test_nobody_and_nothing():
 
 def test_too_many_to_choose_among(monkeypatch):
     monkeypatch.setattr(pools, "MOST_BOUNDS", 50)
-    with pytest.raises(InputError, match="name the annotators who are at hand"):
+    with pytest.raises(InputError, match="name the available annotators"):
         Pool(*crowd(), 1.0)
 
 

@@ -119,11 +119,27 @@ def test_a_state_that_is_kept_up_to_date(study):
     assert given.equals(found)
 
 
+def test_pairs_already_answered_are_not_asked_again_after_an_answer_without_a_task(study):
+    """Nor where the judgments, or the table of items, name no task."""
+    state = cr.State.start().refit(study).answer("annotator1", "item01", "item02", "item01")
+    words, pairs = study.vocabulary, study.pairs
+    names = words.items[words.entry_item]
+    votes = {"annotator": words.annotators[pairs.annotator], "left": names[pairs.left], "right": names[pairs.right]}
+    unnamed = cr.judgments({**votes, "winner": np.where(pairs.outcome > 0, votes["left"], votes["right"])})
+    for judgments in (study, unnamed):
+        found = cr.next_questions(judgments, "annotator1", 50, state=state)
+        assert len(found) == 45 - len(judged(study, "annotator1"))
+        assert not set(unordered(found)) & judged(study, "annotator1")
+        assert set(found["task"]) == {"task1"}
+    listed = {"item": words.items, "task": ["all"] * 10}
+    assert not set(unordered(cr.next_questions(study, "annotator1", 50, items=listed))) & judged(study, "annotator1")
+
+
 def test_good_annotators_are_asked_first():
     study = cr.simulate.pairs(items=20, annotators=10, votes=3000, spammers=0.3, malicious=0.2, seed=2)
     chosen = cr.next_questions(study.judgments, count=5, gamma=0.0)["annotator"]
-    sure = dict(zip(study.judgments.vocabulary.annotators, np.abs(study.quality - 0.5), strict=True))
-    assert min(sure[name] for name in chosen) > 0.25
+    informative = dict(zip(study.judgments.vocabulary.annotators, np.abs(study.quality - 0.5), strict=True))
+    assert min(informative[name] for name in chosen) > 0.25
 
 
 def test_epsilon_and_gamma(study):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import crowdrank as cr
-from crowdrank.collect.state import FORMAT, State, entries_of, joined
-from crowdrank.study import TIE
+from crowdrank.collect.state import FORMAT, State, joined
+from crowdrank.study import TIE, entries_in
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def same(one, other):
     )
 
 
-def test_it_believes_what_the_method_finds(study):
+def test_it_agrees_with_the_method(study):
     state = State.start(prior=2.0, quality_prior=(2.0, 1.0)).update(study.judgments)
     found = cr.OnlineCrowdBT().fit(study.judgments)
     np.testing.assert_array_equal(state.mean, found.score)
@@ -46,24 +46,55 @@ def test_one_by_one_is_all_at_once(build, study):
 
 
 def test_new_names_join(build):
-    first = State.start().answer("ann", "b", "c", "b").answer("ann", "b", "c", "b")
+    first = State.start().answer("ann", "b", "c", "b", task="one").answer("ann", "b", "c", "b")
     later = first.answer("bob", "a", "c", "a").answer("ann", "x", "y", "tie", task="other")
     names = list(later.vocabulary.items)
     assert set(names) == {"a", "b", "c", "x", "y"}
     assert list(later.vocabulary.annotators) == ["ann", "bob"]
-    assert list(later.vocabulary.tasks) == ["all", "other"]
+    assert list(later.vocabulary.tasks) == ["one", "other"]
     assert (np.diff(later.vocabulary.entry_task) >= 0).all()
     entry = {
         (later.vocabulary.tasks[t], names[i]): e
         for e, (t, i) in enumerate(zip(later.vocabulary.entry_task, later.vocabulary.entry_item, strict=True))
     }
-    assert later.mean[entry["all", "b"]] == first.mean[entries_of(first.vocabulary, first.vocabulary)[0]]
+    assert later.mean[entry["one", "b"]] == first.mean[entries_in(first.vocabulary, first.vocabulary)[0]]
     assert later.mean[entry["other", "x"]] == pytest.approx(0)
-    rows = [("all", "ann", "b", "c", "b")] * 2 + [("all", "bob", "a", "c", "a"), ("other", "ann", "x", "y", "tie")]
+    rows = [("one", "ann", "b", "c", "b")] * 2 + [("one", "bob", "a", "c", "a"), ("other", "ann", "x", "y", "tie")]
     whole = State.start().update(build.judgments(pairs=rows))
-    to = entries_of(later.vocabulary, whole.vocabulary)
+    to = entries_in(later.vocabulary, whole.vocabulary)
     np.testing.assert_allclose(later.mean, whole.mean[to], atol=1e-15)
     np.testing.assert_allclose(later.variance, whole.variance[to], atol=1e-15)
+
+
+def test_an_answer_without_a_task_is_about_the_only_task(study):
+    state = State.start().refit(study.judgments)
+    named = state.answer("annotator1", "item01", "item02", "item01", task="task1")
+    unnamed = state.answer("annotator1", "item01", "item02", "item01")
+    assert list(unnamed.vocabulary.tasks) == ["task1"]
+    assert same(unnamed, named)
+    new = state.answer("somebody", "item01", "new", "new")
+    assert list(new.vocabulary.tasks) == ["task1"]
+    assert new.vocabulary.n_entries == 16
+
+
+def test_an_answer_without_a_task_is_refused_where_there_are_several():
+    study = cr.simulate.pairs(items=4, annotators=3, votes=60, tasks=2, seed=0)
+    state = State.start().refit(study.judgments)
+    with pytest.raises(cr.JudgmentError, match=r"the state has 2 tasks; say which one: answer.*task='task1'"):
+        state.answer("annotator1", "item1", "item2", "item1")
+
+
+def test_judgments_without_a_task_are_about_the_only_task(study):
+    """Whichever comes first, the named task or the unnamed one."""
+    votes = {"annotator": ["annotator1"], "left": ["item01"], "right": ["item02"], "winner": ["item01"]}
+    unnamed, named = cr.judgments(votes), cr.judgments({**votes, "task": ["task1"]})
+    state = State.start().update(study.judgments)
+    assert list(state.update(unnamed).vocabulary.tasks) == ["task1"]
+    assert same(state.update(unnamed), state.update(named))
+    assert same(state.refit(unnamed), state.refit(named))
+    later = State.start().update(unnamed).update(study.judgments)
+    assert list(later.vocabulary.tasks) == ["task1"]
+    assert later.vocabulary.n_entries == 15
 
 
 def test_names_match_by_their_text():
@@ -72,7 +103,7 @@ def test_names_match_by_their_text():
     assert state.counts.tolist() == [2, 0]
 
 
-def test_mistakes_are_told():
+def test_mistakes_are_refused():
     with pytest.raises(cr.JudgmentError, match="winner 'x'"):
         State.start().answer("ann", "a", "b", "x")
     with pytest.raises(cr.JudgmentError):
@@ -106,7 +137,7 @@ def test_refit_is_crowd_bt(study):
     assert (state.variance < 2.0).all()
 
 
-def test_refit_is_about_as_sure_as_the_posterior():
+def test_refit_is_about_as_certain_as_the_posterior():
     study = cr.simulate.pairs(items=30, annotators=20, votes=3000, seed=0)
     state = State.start(prior=1.0).refit(study.judgments)
     full = cr.CrowdBT(prior=1.0, quality_prior=(30.0, 2.0)).fit(study.judgments)
@@ -129,7 +160,7 @@ def test_refit_keeps_names_without_judgments(build):
 
 def test_information_is_the_variance_of_the_slope(build):
     """Fisher information: the mean square of the slope of the log-chance, over all answers."""
-    from crowdrank.collect.beliefs import information
+    from crowdrank.collect.belief_kernels import information
 
     for gap in (-2.0, 0.0, 0.5):
         for quality in (0.0, 0.3, 0.5, 0.93, 1.0):
@@ -199,4 +230,4 @@ def test_joined_vocabularies_keep_codes(study):
     both = joined(words, more)
     assert list(both.annotators[:6]) == list(words.annotators)
     assert both.n_entries == 20
-    assert entries_of(words, both).tolist() == list(range(15))
+    assert entries_in(words, both).tolist() == list(range(15))

@@ -37,8 +37,8 @@ def crowd(gold, seed=0, **settings):
 
 def unanimous(frame):
     """Three annotators who give the true grade."""
-    told = frame.select("task", "item", "grade")
-    return cr.judgments(*(told.with_columns(annotator=pl.lit(name)) for name in ("ann", "bob", "cat")))
+    grades = frame.select("task", "item", "grade")
+    return cr.judgments(*(grades.with_columns(annotator=pl.lit(name)) for name in ("ann", "bob", "cat")))
 
 
 def ndcg(ranker, frame):

@@ -36,7 +36,7 @@ def crowd(gold, annotators=4):
 
 
 @pytest.fixture(scope="module")
-def taught():
+def trained():
     table, gold = made()
     given = crowd(gold)
     rankers = {name: cr.learn(name, cr.features(table), cr.judgments(given), side=NEEDS.get(name)) for name in LEARNERS}
@@ -57,8 +57,8 @@ def test_settings_are_frozen_and_say_what_they_are(name):
 
 
 @every_learner
-def test_it_ranks_items_that_nobody_judged(name, taught):
-    _, _, rankers = taught
+def test_it_ranks_items_that_nobody_judged(name, trained):
+    _, _, rankers = trained
     table, gold = made(seed=7)
     consensus = rankers[name].rank(cr.features(table))
     assert consensus.method == name
@@ -67,8 +67,8 @@ def test_it_ranks_items_that_nobody_judged(name, taught):
 
 
 @every_learner
-def test_the_same_seed_gives_the_same_ranker_whatever_the_order_of_the_rows(name, taught):
-    table, given, rankers = taught
+def test_the_same_seed_gives_the_same_ranker_whatever_the_order_of_the_rows(name, trained):
+    table, given, rankers = trained
     shuffled = (
         cr.features(table.sample(fraction=1, shuffle=True, seed=1)),
         cr.judgments(given.sample(fraction=1, shuffle=True, seed=2)),
@@ -79,8 +79,8 @@ def test_the_same_seed_gives_the_same_ranker_whatever_the_order_of_the_rows(name
 
 
 @every_learner
-def test_saved_and_loaded_it_is_the_same(name, taught, tmp_path):
-    table, _, rankers = taught
+def test_saved_and_loaded_it_is_the_same(name, trained, tmp_path):
+    table, _, rankers = trained
     cr.save(rankers[name], tmp_path / "ranker.json")
     loaded = cr.load_ranker(tmp_path / "ranker.json")
     features = cr.features(table)
@@ -92,23 +92,25 @@ def test_saved_and_loaded_it_is_the_same(name, taught, tmp_path):
 
 
 @every_learner
-def test_other_columns_are_refused(name, taught):
-    table, _, rankers = taught
-    with pytest.raises(cr.JudgmentError, match="learned from other columns: these features have no c and d besides"):
+def test_other_columns_are_refused(name, trained):
+    table, _, rankers = trained
+    with pytest.raises(
+        cr.JudgmentError, match="trained on other columns: these features lack c and have d in addition"
+    ):
         rankers[name].rank(cr.features(table.rename({"c": "d"})))
 
 
 @every_learner
-def test_what_is_said_of_annotators_has_the_columns_of_a_consensus(name, taught):
-    _, _, rankers = taught
+def test_annotators_have_the_columns_of_a_consensus(name, trained):
+    _, _, rankers = trained
     columns = rankers[name].annotators.columns
     assert not columns or columns[:4] == ["annotator", "judgments", "quality", "verdict"]
     assert repr(rankers[name]).startswith(f"Ranker by {name}")
 
 
 @every_learner
-def test_items_and_tasks_that_only_one_side_has_are_left_aside(name, taught):
-    table, given, _ = taught
+def test_items_and_tasks_that_only_one_side_has_are_not_used(name, trained):
+    table, given, _ = trained
     features = cr.features(table.filter(pl.col("item") > 0))
     judgments = cr.judgments(given.filter(pl.col("task") < 20))
     ranker = cr.learn(name, features, judgments, side=NEEDS.get(name))
@@ -119,16 +121,16 @@ def test_items_and_tasks_that_only_one_side_has_are_left_aside(name, taught):
 
 
 @every_learner
-def test_constant_columns_do_no_harm(name, taught):
-    table, given, _ = taught
+def test_constant_columns_do_no_harm(name, trained):
+    table, given, _ = trained
     features = cr.features(table.with_columns(same=pl.lit(3.5)))
     score = cr.learn(name, features, cr.judgments(given), side=NEEDS.get(name)).rank(features).score
     assert np.isfinite(score).all()
 
 
 @every_learner
-def test_side_information_is_taken_or_refused(name, taught):
-    table, given, _ = taught
+def test_side_information_is_taken_or_refused(name, trained):
+    table, given, _ = trained
     if not LEARNERS[name].description.takes_side_information:
         with pytest.raises(SettingError, match="does not use side information"):
             cr.learn(name, cr.features(table), cr.judgments(given), side=cr.Side())
@@ -145,8 +147,8 @@ def test_every_setting_has_a_default():
 
 
 @pytest.mark.parametrize("aggregator", ["mean", "gda", "dawid-skene", "borda", "bradley-terry"])
-def test_any_aggregator_gives_labels(aggregator, taught):
-    table, given, _ = taught
+def test_any_aggregator_gives_labels(aggregator, trained):
+    table, given, _ = trained
     features, judgments = cr.features(table), cr.judgments(given)
     direct = cr.learn("listmle", features, judgments, labels=aggregator)
     before = cr.learn("listmle", features, cr.fit(aggregator, judgments))

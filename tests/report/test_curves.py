@@ -65,8 +65,8 @@ def test_curves_of_one_task_each_are_those_of_the_task_of_the_item():
     assert last == pytest.approx({item: second[item] for item in last}, abs=0.05)
 
 
-def test_what_cannot_be_drawn_is_said(study, consensus):
-    with pytest.raises(InputError, match="mean does not say what grades mean"):
+def test_what_cannot_be_drawn_is_refused(study, consensus):
+    with pytest.raises(InputError, match="mean does not estimate curves of grades"):
         report.grade_curves(cr.fit("mean", study.judgments))
     with pytest.raises(InputError, match="no annotator 'nobody'"):
         report.grade_curves(consensus, ["nobody"])

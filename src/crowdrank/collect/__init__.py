@@ -1,1 +1,1 @@
-"""What to ask whom next: beliefs that every judgment updates, policies that choose questions by them, and when to stop."""
+"""What to ask whom next: a state that each judgment updates, policies that choose questions by it, and when to stop."""

@@ -16,24 +16,29 @@ Whole = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """Annotator k may be asked about entries i and j if `allowed[k, i]` and `allowed[k, j]`, and the pair is not among the `asked`."""
+    """What each annotator may be asked.
 
-    allowed: NDArray[np.bool_]  # annotators × entries: not their own items, nor those out of rotation
+    Annotator k may be asked about entries i and j if `allowed[k, i]` and `allowed[k, j]`, and the pair is not in
+    `asked`. With n entries, its keys are (k n + i) n + j and (k n + j) n + i. The code after the last annotator stands
+    for everybody.
+    """
+
+    allowed: NDArray[np.bool_]  # annotators × entries: not their own items, nor items out of rotation
     cost: Floats  # of an answer of each annotator; gains are per unit of it
-    asked: Keys  # sorted: (k n + i) n + j for each pair that k was asked, both ways around; k of nobody in particular stands for everybody
+    asked: Keys  # sorted
 
     @classmethod
     def none(cls, vocabulary: Vocabulary) -> Limits:
         """Everybody may be asked everything, at the same cost."""
-        who, n = len(vocabulary.annotators), vocabulary.n_entries
-        return cls(np.ones((who, n), bool), np.ones(who), np.zeros(0, np.int64))
+        n_annotators, n = len(vocabulary.annotators), vocabulary.n_entries
+        return cls(np.ones((n_annotators, n), bool), np.ones(n_annotators), np.zeros(0, np.int64))
 
     def without(self, annotator: Whole, left: Whole, right: Whole) -> Limits:
         """These annotators are not asked these pairs (again)."""
         new = np.unique(self.keys(annotator, left, right))
         at = np.searchsorted(self.asked, new)
-        there = np.append(self.asked, -1)[at] == new
-        return replace(self, asked=np.insert(self.asked, at[~there], new[~there]))
+        present = np.append(self.asked, -1)[at] == new
+        return replace(self, asked=np.insert(self.asked, at[~present], new[~present]))
 
     def without_judged(self, pairs: Pairs) -> Limits:
         """Nobody is asked again what they have answered."""
@@ -45,7 +50,7 @@ class Limits:
         return self.without(everybody, np.array([left]), np.array([right]))
 
     def keys(self, annotator: Whole, left: Whole, right: Whole) -> Keys:
-        """The keys of pairs, both ways around."""
+        """The keys of pairs, in both orders."""
         n = self.allowed.shape[1]
         row = annotator.astype(np.int64) * n
         return np.concatenate([(row + left) * n + right, (row + right) * n + left])
@@ -53,7 +58,7 @@ class Limits:
     def permits(self, annotator: Whole, left: Whole, right: Whole) -> NDArray[np.bool_]:
         """Which of these questions may be asked."""
         n = self.allowed.shape[1]
-        open_to = self.allowed[annotator, left] & self.allowed[annotator, right]
+        permitted = self.allowed[annotator, left] & self.allowed[annotator, right]
         for who in (annotator.astype(np.int64), len(self.allowed)):
-            open_to &= ~np.isin((who * n + left) * n + right, self.asked)
-        return np.asarray(open_to)
+            permitted &= ~np.isin((who * n + left) * n + right, self.asked)
+        return np.asarray(permitted)

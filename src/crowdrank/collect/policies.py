@@ -1,19 +1,18 @@
-"""Policies: what a question is worth. The question of the highest worth is asked; equal ones are drawn by lot.
+"""Policies: what a question is worth. The question of the highest worth is asked; ties are broken at random.
 
 | name | asks |
 |---|---|
-| `information-gain` | what is expected to tell most about scores and, γ times, about the annotator (Chen et al., WSDM 2013) |
-| `random` | anything |
-| `least-compared` | about the items that were compared least often |
-| `uncertainty` | about the pairs whose order is least sure |
-| `thompson` | what would tell most if scores and qualities were a draw from what is believed |
-| `top-k` | what tells most about who belongs to the best k of a task |
-| `grades` | for the grade that is expected to tell most about an item (needs grades, where the others need pairs) |
+| `information-gain` | what is expected to tell most about scores and, γ times, annotators (Chen et al., WSDM 2013) |
+| `random` | any pair |
+| `least-compared` | about the items with the fewest judgments |
+| `uncertainty` | about the pairs whose order is least certain |
+| `thompson` | what would be most informative if scores and qualities were a draw from their distributions |
+| `top-k` | what is most informative about which items are the best k of a task |
+| `grades` | for the grade with the highest expected information about an item (needs grades; the others need pairs) |
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
@@ -21,17 +20,17 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.gain import gains
+from crowdrank.collect.gain_kernels import gains
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.numerics.ranks import normal_below
-from crowdrank.settings import SettingError, check, check_whole_number, is_number
+from crowdrank.settings import SettingError, check, check_whole_number, did_you_mean, is_number
 from crowdrank.study import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What a policy may look at."""
+    """What a policy may use."""
 
     state: State
     compared: NDArray[np.int64]  # how many judgments each entry has
@@ -39,11 +38,15 @@ class Known:
 
 
 class Policy(Protocol):
-    """A frozen dataclass of settings that says what questions are worth."""
+    """A frozen dataclass of settings with a `worth` of questions."""
 
     name: ClassVar[str]
     asks: ClassVar[Literal["pairs", "grades"]]
-    local: ClassVar[bool]  # does a judgment change the worth only of what shares an entry or the annotator with it?
+    local: ClassVar[bool]  # a judgment changes only the worth of questions with one of its entries or its annotator
+
+    @property
+    def epsilon(self) -> float:
+        """Share of the questions that are drawn at random instead."""
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
         """The worth of asking these annotators about these pairs."""
@@ -51,7 +54,7 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InformationGain:
-    """The expected information gain; γ weighs what is learned about annotators."""
+    """The expected information gain; γ is the weight of the information about annotators."""
 
     name: ClassVar[str] = "information-gain"
     asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
@@ -59,7 +62,7 @@ class InformationGain:
 
     gamma: float = 1.0
     halve_every: float | None = None  # share of the budget after which γ is halved, and halved again
-    epsilon: float = 0.0  # share of the questions that are drawn by lot
+    epsilon: float = 0.0  # share of the questions that are drawn at random
 
     def __post_init__(self) -> None:
         check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
@@ -73,9 +76,9 @@ class InformationGain:
         >>> InformationGain(gamma=8, halve_every=0.25).gamma_at(0.6)
         2.0
         """
-        return (
-            float(self.gamma) if self.halve_every is None else self.gamma * 0.5 ** int(spent / self.halve_every + 1e-9)
-        )
+        if self.halve_every is None:
+            return float(self.gamma)
+        return self.gamma * 0.5 ** int(spent / self.halve_every + 1e-9)
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """The expected gain of each question, in nats."""
@@ -89,19 +92,21 @@ class Random:
     name: ClassVar[str] = "random"
     asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
     local: ClassVar[bool] = True
+    epsilon: ClassVar[float] = 0.0
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """A lot for each question."""
+        """A random number for each question."""
         return rng.random(len(left))
 
 
 @dataclass(frozen=True, slots=True)
 class LeastCompared:
-    """The fewer judgments two entries have, the better."""
+    """Pairs of entries with the fewest judgments first."""
 
     name: ClassVar[str] = "least-compared"
     asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
     local: ClassVar[bool] = True
+    epsilon: ClassVar[float] = 0.0
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Minus the judgments that the two entries have."""
@@ -110,14 +115,15 @@ class LeastCompared:
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """The less sure the order of two entries, the better."""
+    """Pairs whose order is least certain first."""
 
     name: ClassVar[str] = "uncertainty"
     asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
     local: ClassVar[bool] = True
+    epsilon: ClassVar[float] = 0.0
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """The chance that the order believed is wrong."""
+        """The probability that the order of the means is wrong."""
         state = known.state
         error = np.sqrt(state.variance[left] + state.variance[right])
         return np.asarray(normal_below(-np.abs(state.mean[left] - state.mean[right]) / error))
@@ -125,30 +131,32 @@ class Uncertainty:
 
 @dataclass(frozen=True, slots=True)
 class Thompson:
-    """Scores and qualities are drawn from the beliefs, and the question asked that would tell most if the draw were the truth."""
+    """The most informative question for scores and qualities that are drawn from their distributions."""
 
     name: ClassVar[str] = "thompson"
     asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
     local: ClassVar[bool] = False
+    epsilon: ClassVar[float] = 0.0
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
-        """By how much an answer would narrow the gap: its variance times the Fisher information under the draw."""
+        """The variance of the gap times the Fisher information of an answer under the draw."""
         state = known.state
         score = rng.normal(state.mean, np.sqrt(state.variance))
         quality = rng.beta(state.alpha, state.beta)[annotator]
         p = logistic(score[left] - score[right])
         first = quality * p + (1 - quality) * (1 - p)
-        told = ((2 * quality - 1) * p * (1 - p)) ** 2 / (first * (1 - first) + 1e-12)
-        return np.asarray((state.variance[left] + state.variance[right]) * told)
+        information = ((2 * quality - 1) * p * (1 - p)) ** 2 / (first * (1 - first) + 1e-12)
+        return np.asarray((state.variance[left] + state.variance[right]) * information)
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """The expected information gain, as far as it may decide who is among the best k of a task."""
+    """The expected information gain of the entries that may or may not be among the best k of a task."""
 
     name: ClassVar[str] = "top-k"
     asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
     local: ClassVar[bool] = False
+    epsilon: ClassVar[float] = 0.0
 
     k: int = 10
     gamma: float = 1.0
@@ -158,7 +166,7 @@ class TopK:
         check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """The gain, weighted by how open it is whether the two entries are among the best."""
+        """The gain, weighted by how uncertain it is whether the two entries are among the best."""
         inside = chance_of_top(known.state, self.k)
         undecided = 4 * inside * (1 - inside)
         gain = _gains(known.state, annotator, left, right, self.gamma)
@@ -166,24 +174,27 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True)
-class Grades:
+class GradePolicy:
     """Which item needs another grade, and from whom: the expected information about its relevance (gda)."""
 
     name: ClassVar[str] = "grades"
     asks: ClassVar[Literal["pairs", "grades"]] = "grades"
     local: ClassVar[bool] = True
+    epsilon: ClassVar[float] = 0.0
 
     shrinkage: float = 1.0  # of gda: how strongly annotators' curves are shrunk to the crowd's
 
+    def __post_init__(self) -> None:
+        fits = is_number(self.shrinkage) and 0 <= self.shrinkage < np.inf
+        check(fits, "shrinkage", self.shrinkage, "a number of at least 0")
+
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """Pairs are not its business."""
-        raise SettingError(
-            "the policy grades asks for grades: it needs a study of grades, and pairs have policies of their own"
-        )
+        """Refuse: it has no worth of pairs."""
+        raise SettingError("the policy grades asks for grades, not for pairs; use another policy for pairs")
 
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (InformationGain, Random, LeastCompared, Uncertainty, Thompson, TopK, Grades)
+    policy.name: policy for policy in (InformationGain, Random, LeastCompared, Uncertainty, Thompson, TopK, GradePolicy)
 }
 
 
@@ -192,9 +203,7 @@ def policy_of(chosen: str | Policy, settings: Mapping[str, Any] | None = None) -
     if not isinstance(chosen, str):
         return chosen
     if chosen not in POLICIES:
-        near = difflib.get_close_matches(chosen, POLICIES, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise SettingError(f"no policy {chosen!r}{hint}; there are {', '.join(POLICIES)}")
+        raise SettingError(f"no policy {chosen!r}{did_you_mean(chosen, POLICIES)}; there are {', '.join(POLICIES)}")
     known = [field.name for field in fields(POLICIES[chosen])]  # type: ignore[arg-type]
     for setting in settings or {}:
         if setting not in known:
@@ -203,7 +212,10 @@ def policy_of(chosen: str | Policy, settings: Mapping[str, Any] | None = None) -
 
 
 def chance_of_top(state: State, k: int) -> Floats:
-    """How likely each entry is among the best k of its task: its score against the middle between places k and k + 1."""
+    """The probability that each entry is among the best k of its task.
+
+    Its score is compared with the middle between the means at places k and k + 1.
+    """
     vocabulary, inside = state.vocabulary, np.ones(state.vocabulary.n_entries)
     for start, end in zip(vocabulary.task_starts[:-1], vocabulary.task_starts[1:], strict=True):
         if end - start > k:
@@ -214,6 +226,7 @@ def chance_of_top(state: State, k: int) -> Floats:
 
 
 def _gains(state: State, annotator: Codes, left: Codes, right: Codes, gamma: float) -> Floats:
+    """The expected information gain of each question, in nats."""
     out = np.empty(len(left))
     beliefs = state.mean, state.variance, state.alpha, state.beta
     gains(annotator, left, right, *beliefs, state.ties, float(gamma), out)

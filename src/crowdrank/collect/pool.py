@@ -1,21 +1,21 @@
-"""The most informative question among all pairs and annotators, kept up to date as beliefs change.
+"""The most informative question among all pairs and annotators, updated as the state changes.
 
-For every annotator and entry a bound is kept: no question about this entry and a later one of its task gains more. A
-judgment changes the gain of what shares an entry or the annotator with it: those questions are computed anew, and raise
-bounds where they gain more. Where the best question of a bound has lost, the bound falls to the second best, which no
-question need attain any more. The best question of all is then found by looking only where bounds are highest: one that
-is not attained is computed anew, until the highest one is.
+For every annotator and entry a bound is stored: no question about this entry and a later one of its task gains more. A
+judgment changes the gain of the questions that share an entry or the annotator with it: those are computed again, and
+raise bounds where they gain more. Where the best question of a bound has lost, the bound falls to the second best,
+which may no longer be attained by any question. The best question of all is then found by looking only where bounds are
+highest: a bound that is not attained is computed again, until the highest one is attained.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-from crowdrank.collect.gain import CELLS, NARROW, fill_table, looked_up, rarity, row_gains, score_gain
+from crowdrank.collect.gain_kernels import CELLS, NARROW, fill_table
 from crowdrank.collect.limits import Limits
+from crowdrank.collect.pool_kernels import compare_before, scan_rows
 from crowdrank.collect.state import State
 from crowdrank.settings import InputError
 from crowdrank.study import Codes
@@ -32,26 +32,27 @@ class Pool:
         n, crowd = vocabulary.n_entries, len(who)
         if n * crowd > MOST_BOUNDS:
             raise InputError(
-                f"{n:,} entries × {crowd:,} annotators are too many to choose among; name the annotators who are at hand"
+                f"{n:,} entries × {crowd:,} annotators are too many to choose from; name the available annotators"
             )
         self.limits, self.gamma, self.who = limits, float(gamma), who
         sizes, starts = np.diff(vocabulary.task_starts), vocabulary.task_starts
         self.ends = np.repeat(starts[1:], sizes), np.repeat(starts[:-1], sizes)
         self.bound, self.second = np.full((crowd, n), -np.inf), np.full((crowd, n), -np.inf)
-        self.partner = np.full((crowd, n), -1, np.int32)  # with whom the bound is attained; -1: perhaps with nobody
-        self.top = np.zeros(crowd, np.int64)  # of each annotator, the entry whose bound is highest
+        self.partner = np.full((crowd, n), -1, np.int32)  # the entry that attains the bound; -1: perhaps none does
+        self.top = np.zeros(crowd, np.int64)  # for each annotator, the entry whose bound is highest
         self.tables = np.zeros((crowd, 2, CELLS + 1))
-        self.ties = state.ties  # drifts with every judgment, and little: it is held until it is a tenth off
-        self._believe(state)
-        alike: dict[Any, int] = {}  # who has answered nothing is like everybody else who has not
+        self.ties = state.ties  # changes a little with every judgment: kept until it is wrong by a tenth
+        self._set_state(state)
+        alike: dict[Any, int] = {}  # annotators without answers have the same bounds
         for k in range(crowd):
             self._scan(k, alike.setdefault(self._kind(k), k))
 
-    def _believe(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self.state, self.odds = state, np.exp(np.clip(state.mean, -300, 300))
         self.simple = self.ties == 0 and bool(state.variance.max(initial=0) <= NARROW)
 
     def _kind(self, k: int) -> Any:
+        """What the bounds of an annotator depend on."""
         who, n = self.who[k], self.bound.shape[1]
         first, last = np.searchsorted(self.limits.asked, (who * n * n, (who + 1) * n * n))
         asked = self.limits.asked[first:last] - who * n * n
@@ -59,7 +60,7 @@ class Pool:
         return *beta, self.limits.cost[who], self.limits.allowed[who].tobytes(), asked.tobytes()
 
     def _scan(self, k: int, like: int) -> None:
-        """Compute all bounds of an annotator, or copy them from one who is like them."""
+        """Compute all bounds of an annotator, or copy them from one of the same kind."""
         if like != k:
             for array in (self.tables, self.bound, self.second, self.partner, self.top):
                 array[k] = array[like]
@@ -70,11 +71,12 @@ class Pool:
         self.top[k] = np.argmax(self.bound[k])
 
     def _parts(self) -> tuple[Any, ...]:
+        """The arguments that the kernels share."""
         state, limits = self.state, self.limits
         beliefs = (self.odds, state.mean, state.variance, state.alpha, state.beta)
-        book = (self.bound, self.second, self.partner)
-        how = (self.ties, self.gamma, self.simple)
-        return beliefs, (limits.allowed, limits.cost, limits.asked), self.ends, self.who, self.tables, how, book
+        bounds = (self.bound, self.second, self.partner)
+        model = (self.ties, self.gamma, self.simple)
+        return beliefs, (limits.allowed, limits.cost, limits.asked), self.ends, self.who, self.tables, model, bounds
 
     def best(self) -> tuple[int, int, int, float] | None:
         """Annotator, two entries, and gain per cost of the best question; None where nothing may be asked."""
@@ -95,11 +97,11 @@ class Pool:
     def change(
         self, state: State, entries: tuple[int, ...], annotator: int | None = None, limits: Limits | None = None
     ) -> None:
-        """Beliefs about these entries and this annotator have changed, or what may be asked about them, and nothing else has."""
+        """Update the bounds where the state or the limits of only these entries and this annotator have changed."""
         simple = self.simple
         self.limits = limits or self.limits
-        self._believe(state)
-        if self.simple != simple or abs(state.ties - self.ties) > self.ties / 10:  # then all gains are others
+        self._set_state(state)
+        if self.simple != simple or abs(state.ties - self.ties) > self.ties / 10:  # then all gains change
             self.__init__(state, self.limits, self.gamma, self.who)  # type: ignore[misc]
             return
         if annotator is not None:
@@ -109,98 +111,3 @@ class Pool:
             scan_rows(np.arange(len(self.who)), np.full(len(self.who), entry), False, *self._parts())
             compare_before(entry, *self._parts())
         self.top = np.argmax(self.bound, axis=1)
-
-
-# Each kernel is compiled together with all that it calls: few of them, and few levels, compile soonest.
-@nb.njit(cache=True, nogil=True)
-def scan_rows(whose, rows, hasty, beliefs, limits, ends, who, tables, how, book):
-    """Compute some bounds, each the best partner of an entry among those behind it; in haste, only so far as to know the highest."""
-    bound, second, partner = book
-    gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
-    floor = -np.inf
-    for number in range(len(rows)):
-        k, i = whose[number], rows[number]
-        fill_row(k, i, i + 1, ends[0][i], beliefs, limits, who, tables, how, gain, lead)
-        cost = limits[1][who[k]]
-        best, next_best, mate = floor * cost, floor * cost, -1
-        for j in range(i + 1, ends[0][i]):
-            if gain[j] + most_quality(tables[k], lead[j], how) > next_best:
-                found = gain[j] + how[1] * looked_up(tables[k, 0], 2 * abs(lead[j]))
-                if found > best:
-                    best, next_best, mate = found, best, j
-                elif found > next_best:
-                    next_best = found
-        bound[k, i], second[k, i], partner[k, i] = best / cost, next_best / cost, mate
-        if hasty:
-            floor = max(floor, bound[k, i])
-
-
-@nb.njit(cache=True, nogil=True)
-def most_quality(table, lead, how):
-    """No less than the gain in quality: it is a convex function of 2 |C1 − ½|."""
-    return how[1] * table[0, CELLS] * 2 * abs(lead)
-
-
-@nb.njit(cache=True, nogil=True)
-def fill_row(k, i, first, last, beliefs, limits, who, tables, how, gain, lead):
-    """The gain in scores of entry i beside each of a range, −∞ where it may not be asked; and what is known of who is better."""
-    odds, mean, variance, alpha, beta = beliefs
-    allowed, _, asked = limits
-    ties, gamma, simple = how
-    a, b, n, person = alpha[who[k]], beta[who[k]], len(odds), who[k]
-    if not allowed[person, i]:
-        for j in range(first, last):
-            gain[j] = -np.inf
-        return
-    if simple:
-        row_gains(i, first, last, odds, variance, a, b, gain, lead)
-    else:
-        for j in range(first, last):
-            gap = mean[i] - mean[j]
-            gain[j], lead[j], tie = score_gain(gap, variance[i], variance[j], a, b, ties)
-            if ties > 0 and gamma > 0:  # all of it here: nothing is left to look up
-                known = (1 - tie) * looked_up(tables[k, 0], 2 * abs(lead[j]))
-                gain[j] += gamma * (known + tie * looked_up(tables[k, 1], rarity(gap, ties)))
-                lead[j] = 0.0
-    for j in range(first, last):
-        if not allowed[person, j]:
-            gain[j] = -np.inf
-    for somebody in (person, len(allowed)):
-        leave_out((somebody * n + i) * n, first, last, asked, gain)
-
-
-@nb.njit(cache=True, nogil=True)
-def leave_out(row, first, last, asked, gain):
-    """−∞ for the pairs of a row that are among those asked: keys from `row`, ascending."""
-    low, high = 0, len(asked)
-    while low < high:
-        middle = (low + high) // 2
-        if asked[middle] < row + first:
-            low = middle + 1
-        else:
-            high = middle
-    while low < len(asked) and asked[low] < row + last:
-        gain[asked[low] - row] = -np.inf
-        low += 1
-
-
-@nb.njit(cache=True, nogil=True)
-def compare_before(i, beliefs, limits, ends, who, tables, how, book):
-    """Something is new about entry i: what that changes in the bounds of the entries before it."""
-    bound, second, partner = book
-    gain, lead = np.empty(len(beliefs[0])), np.empty(len(beliefs[0]))
-    for k in range(len(who)):
-        fill_row(k, i, ends[1][i], i, beliefs, limits, who, tables, how, gain, lead)
-        cost = limits[1][who[k]]
-        for j in range(ends[1][i], i):
-            was_best = partner[k, j] == i
-            if not was_best and (gain[j] + most_quality(tables[k], lead[j], how)) <= second[k, j] * cost:
-                continue
-            found = (gain[j] + how[1] * looked_up(tables[k, 0], 2 * abs(lead[j]))) / cost
-            if was_best:
-                bound[k, j] = max(found, second[k, j])
-                partner[k, j] = i if found >= second[k, j] else -1
-            elif found > bound[k, j]:
-                bound[k, j], second[k, j], partner[k, j] = found, bound[k, j], i
-            elif found > second[k, j]:
-                second[k, j] = found

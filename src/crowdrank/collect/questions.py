@@ -1,8 +1,7 @@
 """What to ask whom next.
 
-A batch is chosen one question after the other: once one is chosen, its entries count as known as well as its answer is
-expected to make them, so that five questions are not five times the same item; and nobody else gets the same pair,
-unless that is wanted.
+A batch is chosen one question after the other. After each, the variances of its entries are what an answer is expected
+to leave, so that a batch of five is not about one item five times. Nobody else gets the same pair, unless `repeat`.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from numpy.typing import NDArray
 
 from crowdrank.collect.grades import grade_questions
 from crowdrank.collect.limits import Limits
-from crowdrank.collect.policies import InformationGain, Known, Policy, Random, policy_of
+from crowdrank.collect.policies import GradePolicy, InformationGain, Known, Policy, Random, policy_of
 from crowdrank.collect.pool import Pool
 from crowdrank.collect.rotation import rotation
-from crowdrank.collect.state import State, entries_of, joined
+from crowdrank.collect.state import State, joined
 from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
 from crowdrank.settings import check, check_whole_number
-from crowdrank.study import Codes, Ids, Judgments, Vocabulary, ids, recode
+from crowdrank.study import Codes, Floats, Ids, Judgments, Vocabulary, entries_in, ids, recode
 
-MOST_CANDIDATES = 2_000_000  # pairs that policies other than information gain look at; of more, so many are drawn
+MOST_CANDIDATES = 2_000_000  # pairs that policies other than information gain compare; of more, a random sample
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Annotator, two entries, and the information that the answer is expected to bring, per unit of cost."""
+    """An annotator and two entries, by code."""
 
     annotator: int
     left: int
     right: int
-    gain: float
+    gain: float  # the expected information of the answer, per unit of cost
 
 
 def next_questions(
@@ -54,19 +53,18 @@ def next_questions(
     """The questions to ask next: a data frame task, annotator, left, right, gain (of grades: task, annotator, item,
     gain).
 
-    They are in the order in which they were chosen, each in the light of those before. The gain is the expected
-    information, in nats.
+    They are in the order in which they were chosen. Each choice takes the earlier ones into account. The gain is the
+    expected information, in nats.
 
-    - `annotator`: who is at hand. One name, or several: each gets `count` questions. None: the best `count` of the
-      whole crowd.
-    - `policy` and its settings (`gamma=5`): see `crowdrank.collect.policies`. By default information-gain; grades,
-      where there is nothing else.
-    - `state`: what is believed so far, kept up to date by whoever asks; by default the judgments are fitted anew.
-    - `items`: a table of the items in rotation, with the columns item, perhaps task, and perhaps owner (an annotator
-      who is not asked about it). Items that nobody has judged yet may be among them. By default all that were judged
-      are.
-    - `cost` of an answer by annotator, 1 unless told: gains are per unit of it.
-    - `repeat`: may several annotators get the same pair?
+    - `annotator`: who is available. One name, or several: each gets `count` questions. None: the best `count` of all
+      annotators.
+    - `policy` and its settings (`gamma=5`): see `crowdrank.collect.policies`. The default is information-gain, or
+      grades for a study of grades alone.
+    - `state`: the current state of the collection; the default is a fit to the judgments.
+    - `items`: a table of the items in rotation, with the column item and optional columns task and owner (an annotator
+      who is not asked about the item). It may have items without judgments. The default is all judged items.
+    - `cost` of an answer by annotator, default 1: gains are per unit of it.
+    - `repeat`: several annotators may get the same pair.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=100, seed=0)
@@ -75,38 +73,36 @@ def next_questions(
     """
     check_whole_number("count", count)
     chosen = policy_of(policy or usual_policy(judgments), settings)
-    named = (
-        None
-        if annotator is None
-        else ids([annotator] if isinstance(annotator, str) or not isinstance(annotator, Sequence) else annotator)
-    )
-    vocabulary = _crowd(
-        judgments.vocabulary if state is None else joined(state.vocabulary, judgments.vocabulary), named, cost
-    )
-    vocabulary, allowed = rotation(vocabulary, items)
-    at_hand = None if named is None else recode(named, vocabulary.annotators).astype(np.int32)
-    price = _costs(vocabulary.annotators, cost)
-    if chosen.asks == "grades":
-        return grade_questions(judgments, vocabulary, allowed, price, at_hand, count, chosen, repeat=repeat)
+    named = None if annotator is None else ids(_listed(annotator))
+    vocabulary = judgments.vocabulary if state is None else joined(state.vocabulary, judgments.vocabulary)
+    vocabulary, allowed = rotation(_with_annotators(vocabulary, named, cost), items)
+    available = None if named is None else recode(named, vocabulary.annotators).astype(np.int32)
+    limits = Limits(allowed, _costs(vocabulary.annotators, cost), np.zeros(0, np.int64))
+    if isinstance(chosen, GradePolicy):
+        return grade_questions(judgments, vocabulary, limits, available, count, chosen, repeat=repeat)
     state = (State.start(vocabulary).refit(judgments) if state is None else state).over(vocabulary)
-    limits = Limits(allowed, price, np.zeros(0, np.int64))
     compared = np.zeros(vocabulary.n_entries, np.int64)
     if len(judgments):
-        pairs, entry = as_pairs(judgments), entries_of(judgments.vocabulary, vocabulary)
+        pairs, entry = as_pairs(judgments), entries_in(judgments.vocabulary, vocabulary)
         who = recode(judgments.vocabulary.annotators, vocabulary.annotators)[pairs.annotator]
         limits = limits.without(who, entry[pairs.left], entry[pairs.right])
         compared = np.bincount(np.concatenate([entry[pairs.left], entry[pairs.right]]), minlength=vocabulary.n_entries)
     chooser = QuestionChooser(state, limits, chosen, compared, repeat=repeat, seed=seed)
-    return _frame(chooser.questions(at_hand, count), state.vocabulary, seed)
+    return _frame(chooser.questions(available, count), state.vocabulary, seed)
+
+
+def _listed(annotator: Any) -> Sequence[Any]:
+    """One name or several, as a list."""
+    return annotator if isinstance(annotator, Sequence) and not isinstance(annotator, str) else [annotator]
 
 
 def usual_policy(judgments: Judgments) -> str:
-    """The policy for a study of this kind."""
+    """The default policy for a study of this kind."""
     return "grades" if judgments.kinds == ("grades",) else "information-gain"
 
 
 class QuestionChooser:
-    """Chooses questions one after the other, each in the light of those before."""
+    """Chooses questions one after the other; each choice takes the earlier ones into account."""
 
     def __init__(
         self,
@@ -124,48 +120,50 @@ class QuestionChooser:
     def questions(self, annotators: Codes | None, count: int) -> list[Question]:
         """`count` for each of the annotators, or the best `count` of all; fewer where there is nothing left to ask."""
         if annotators is None:
-            return self._of_everybody(count)
-        return [question for _ in range(count) for k in annotators if (question := self._of_one(int(k))) is not None]
+            return self._for_all(count)
+        return [question for _ in range(count) for k in annotators if (question := self._for_one(int(k))) is not None]
 
-    def _of_everybody(self, count: int) -> list[Question]:
-        crowd = np.arange(len(self.state.vocabulary.annotators))
-        if not isinstance(self.policy, InformationGain):  # these do not choose whom to ask
-            drawn = (self._of_one(int(self.rng.choice(crowd))) for _ in range(count) if len(crowd))
+    def _for_all(self, count: int) -> list[Question]:
+        """The best questions to any annotator; policies other than information gain draw the annotator at random."""
+        annotators = np.arange(len(self.state.vocabulary.annotators))
+        if not isinstance(self.policy, InformationGain):
+            drawn = (self._for_one(int(self.rng.choice(annotators))) for _ in range(count) if len(annotators))
             return [question for question in drawn if question is not None]
         pool, found = Pool(self.state, self.limits, self.policy.gamma_at(0.0)), []
         for _ in range(count):
             best = pool.best()
-            if self._by_lot() and len(crowd):
-                question = self._of_one(int(self.rng.choice(crowd)))
+            if self._at_random() and len(annotators):
+                question = self._for_one(int(self.rng.choice(annotators)))
             else:
-                question = None if best is None else self._taken(Question(*best))
+                question = None if best is None else self._asked(Question(*best))
             if question is None:
                 break
             found.append(question)
             pool.change(self.state, (question.left, question.right), None, self.limits)
         return found
 
-    def _of_one(self, annotator: int) -> Question | None:
-        if isinstance(self.policy, InformationGain) and not self._by_lot():
+    def _for_one(self, annotator: int) -> Question | None:
+        """The best question to one annotator; None where nothing may be asked."""
+        if isinstance(self.policy, InformationGain) and not self._at_random():
             best = Pool(self.state, self.limits, self.policy.gamma_at(0.0), np.array([annotator], np.int32)).best()
-            return None if best is None else self._taken(Question(*best))
+            return None if best is None else self._asked(Question(*best))
         policy = Random() if isinstance(self.policy, InformationGain) else self.policy
         left, right = self._candidates(annotator)
         if not len(left):
             return None
         who = np.full(len(left), annotator, np.int32)
-        worth = policy.worth(Known(self.state, self.compared), who, left, right, self.rng)
-        row = self.rng.choice(np.flatnonzero(worth >= worth.max()), 1)
         known = Known(self.state, self.compared)
+        worth = policy.worth(known, who, left, right, self.rng)
+        row = self.rng.choice(np.flatnonzero(worth >= worth.max()), 1)
         gain = InformationGain().worth(known, who[row], left[row], right[row], self.rng) / self.limits.cost[annotator]
-        return self._taken(Question(annotator, int(left[row[0]]), int(right[row[0]]), float(gain[0])))
+        return self._asked(Question(annotator, int(left[row[0]]), int(right[row[0]]), float(gain[0])))
 
-    def _by_lot(self) -> bool:
-        epsilon = getattr(self.policy, "epsilon", 0.0)
-        return bool(epsilon) and bool(self.rng.random() < epsilon)
+    def _at_random(self) -> bool:
+        """Whether the next question is drawn at random; no random number is used up where none ever is."""
+        return self.policy.epsilon > 0 and bool(self.rng.random() < self.policy.epsilon)
 
     def _candidates(self, annotator: int) -> tuple[Codes, Codes]:
-        """All pairs that the annotator may be asked; of very many, some."""
+        """All pairs that the annotator may be asked; of more than MOST_CANDIDATES, a random sample."""
         starts = self.state.vocabulary.task_starts
         sizes = np.diff(starts)
         if int((sizes * (sizes - 1) // 2).sum()) <= MOST_CANDIDATES:
@@ -180,11 +178,11 @@ class QuestionChooser:
             left = self.rng.integers(0, sizes[task])
             right = (left + self.rng.integers(1, sizes[task])) % sizes[task] + starts[task]
             left = left + starts[task]
-        may = self.limits.permits(np.full(len(left), annotator), left, right)
-        return left[may].astype(np.int32), right[may].astype(np.int32)
+        permitted = self.limits.permits(np.full(len(left), annotator), left, right)
+        return left[permitted].astype(np.int32), right[permitted].astype(np.int32)
 
-    def _taken(self, question: Question) -> Question:
-        """The question is asked: as well known as its entries are expected to be then, and not to be asked again."""
+    def _asked(self, question: Question) -> Question:
+        """Note that the question is asked: its entries' expected variances, and that it is not asked again."""
         who, left, right = (np.array([code]) for code in (question.annotator, question.left, question.right))
         self.limits = (
             self.limits.without(who, left, right)
@@ -196,26 +194,24 @@ class QuestionChooser:
         return question
 
 
-def _crowd(vocabulary: Vocabulary, named: Ids | None, cost: Mapping[Any, float] | None) -> Vocabulary:
-    """The study's names, with annotators who have not judged anything yet."""
-    new = ids([*(named if named is not None else []), *(cost or {})])
-    nothing = np.zeros(0, np.int32)
-    return joined(
-        vocabulary,
-        Vocabulary(vocabulary.tasks, vocabulary.items, ids(dict.fromkeys(new)), nothing, nothing, vocabulary.frame),
-    )
+def _with_annotators(vocabulary: Vocabulary, named: Ids | None, cost: Mapping[Any, float] | None) -> Vocabulary:
+    """The vocabulary with annotators who have no judgments yet."""
+    new = ids(dict.fromkeys([*(named if named is not None else []), *(cost or {})]))
+    empty = np.zeros(0, np.int32)
+    return joined(vocabulary, Vocabulary(vocabulary.tasks, vocabulary.items, new, empty, empty, vocabulary.frame))
 
 
-def _costs(annotators: Ids, cost: Mapping[Any, float] | None) -> NDArray[np.float64]:
-    price = np.ones(len(annotators))
+def _costs(annotators: Ids, cost: Mapping[Any, float] | None) -> Floats:
+    """The cost of an answer of each annotator."""
+    costs = np.ones(len(annotators))
     for name, value in (cost or {}).items():
         check(0 < value < np.inf, f"cost of {name!r}", value, "a number above 0")
-        price[[str(other) == str(name) for other in annotators]] = value
-    return price
+        costs[[str(other) == str(name) for other in annotators]] = value
+    return costs
 
 
 def _frame(questions: Sequence[Question], vocabulary: Vocabulary, seed: int) -> Any:
-    """The questions with their names; which item is shown on the left is drawn."""
+    """The questions with their names; which item is shown on the left is drawn at random."""
     swap = np.random.default_rng(seed).random(len(questions)) < 0.5
     pairs = np.array([(q.left, q.right) for q in questions], dtype=np.int64).reshape(-1, 2)
     pairs[swap] = pairs[swap][:, ::-1]

@@ -1,7 +1,7 @@
-"""Policies against recorded answers: each may be used once, and is seen only when it is asked for.
+"""Policies evaluated on recorded answers: each answer is used once, and unknown to the policy until it asks for it.
 
-At every checkpoint the beliefs are fitted anew to all answers so far by full Crowd-BT (`refit=True`), and the ranking
-is measured against gold, which no policy sees.
+At every checkpoint the state is fitted again to all answers so far by Crowd-BT (`refit=True`), and the ranking is
+compared with gold, which no policy sees.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def replay(
     """How accurate the ranking is after so many answers, for each policy and seed: a data frame policy, seed, votes,
     acc.
 
-    `judgments` are the pool of answers, `budget` how many of them are asked for (by default all). Policies may be named
-    by a dict, so that several settings of one stand side by side. `refit=False` ranks by the beliefs that the answers
-    updated one by one. `start` is what is believed before the first answer; by default what `State.start` says.
+    `judgments` are the recorded answers, `budget` how many of them are asked for (default: all). A dict gives policies
+    names of their own, to compare several settings of one. `refit=False` ranks by the state that the answers updated
+    one by one. `start` is the state before the first answer (default: `State.start`).
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
@@ -48,7 +48,7 @@ def replay(
     """
     pairs = as_pairs(judgments)
     if not len(pairs):
-        raise JudgmentError("replay needs pairs, or rankings and grades to take pairs from; this study has none")
+        raise JudgmentError("replay needs pairs, or rankings or grades to derive pairs from; this study has none")
     most = len(pairs)
     budget = most if budget is None else min(budget, most)
     check_whole_number("every", every)
@@ -73,6 +73,7 @@ def replay(
 
 
 def _named(policies: Any) -> dict[str, Policy]:
+    """The policies by the names they have in the result."""
     if isinstance(policies, Mapping):
         named = {name: policy_of(policy) for name, policy in policies.items()}
     else:
@@ -95,33 +96,33 @@ class _Collection:
         self, judgments: Judgments, pairs: Pairs, policy: Policy, start: State, budget: int, seed: int
     ) -> None:
         self.rng = np.random.default_rng(seed)
-        self.order = self.rng.permutation(len(pairs))  # of questions that are worth the same, the first is asked
-        self.annotator, self.left, self.right = (
-            getattr(pairs, name)[self.order] for name in ("annotator", "left", "right")
-        )
-        self.outcome = pairs.outcome[self.order]
+        self.order = self.rng.permutation(len(pairs))  # ties in worth are broken by this order
+        self.annotator, self.left = pairs.annotator[self.order], pairs.left[self.order]
+        self.right, self.outcome = pairs.right[self.order], pairs.outcome[self.order]
         self.judgments, self.pairs, self.policy, self.budget, self.state = judgments, pairs, policy, budget, start
         vocabulary = judgments.vocabulary
         self.compared = np.zeros(vocabulary.n_entries, np.int64)
-        self.of_entry = _Rows((self.left, self.right), vocabulary.n_entries)
-        self.of_annotator = _Rows((self.annotator,), len(vocabulary.annotators))
+        self.of_entry = _RowsByCode((self.left, self.right), vocabulary.n_entries)
+        self.of_annotator = _RowsByCode((self.annotator,), len(vocabulary.annotators))
         self.asked: list[int] = []
         self.open = np.ones(len(self.left), bool)
         self.worth = np.empty(len(self.left))
-        self._weigh(np.arange(len(self.left)))
+        self._update_worth(np.arange(len(self.left)))
 
     def until(self, votes: int, refit: bool) -> State:
-        """Ask until there are so many answers; the beliefs then."""
+        """Ask until there are so many answers; the state after the last."""
         while len(self.asked) < votes:
             self._ask()
         if refit:
             rows = np.sort(self.order[self.asked])
-            columns = {name: getattr(self.pairs, name)[rows] for name in ("annotator", "left", "right", "outcome")}
-            self.state = self.state.refit(replace(self.judgments.only("pairs"), pairs=Pairs(**columns)))
-        self._weigh(np.flatnonzero(self.open))
+            pairs = self.pairs
+            asked = Pairs(pairs.annotator[rows], pairs.left[rows], pairs.right[rows], pairs.outcome[rows])
+            self.state = self.state.refit(replace(self.judgments.only("pairs"), pairs=asked))
+        self._update_worth(np.flatnonzero(self.open))
         return self.state
 
     def _ask(self) -> None:
+        """Ask the next question, and update the state and the worth of the others."""
         row = self._chosen()
         i, j, k = self.left[row], self.right[row], self.annotator[row]
         self.asked.append(row)
@@ -130,20 +131,21 @@ class _Collection:
         self.state = self.state.after(self.annotator[one], self.left[one], self.right[one], self.outcome[one])
         self.compared[[i, j]] += 1
         touched = np.concatenate([self.of_entry[i], self.of_entry[j], self.of_annotator[k]])
-        self._weigh(touched[self.open[touched]] if self.policy.local else np.flatnonzero(self.open))
+        self._update_worth(touched[self.open[touched]] if self.policy.local else np.flatnonzero(self.open))
 
     def _chosen(self) -> int:
-        epsilon = getattr(self.policy, "epsilon", 0.0)
-        if epsilon and self.rng.random() < epsilon:
+        """The row of the next question."""
+        if self.policy.epsilon > 0 and self.rng.random() < self.policy.epsilon:
             return int(self.rng.choice(np.flatnonzero(self.open)))
         return int(np.argmax(self.worth))
 
-    def _weigh(self, rows: NDArray[np.int64]) -> None:
+    def _update_worth(self, rows: NDArray[np.int64]) -> None:
+        """Compute the worth of these questions again."""
         known = Known(self.state, self.compared, len(self.asked) / self.budget)
         self.worth[rows] = self.policy.worth(known, self.annotator[rows], self.left[rows], self.right[rows], self.rng)
 
 
-class _Rows:
+class _RowsByCode:
     """The rows in which each code appears."""
 
     def __init__(self, columns: Sequence[Codes], n: int) -> None:

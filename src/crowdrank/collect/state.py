@@ -1,29 +1,27 @@
-"""What is believed of items and annotators while judgments come in: small, immutable, and updated by each of them.
+"""The state of a collection: beliefs about items and annotators, immutable, and updated by each judgment.
 
-A `State` is a score's mean and variance for every entry, a Beta for every annotator, and two counts; nothing of it
-grows with the number of judgments. `update` returns another one, so threads may share it, and a server may keep
-yesterday's. It is what `online-crowd-bt` believes after the same judgments; `refit` replaces that by what all judgments
-together say (`crowd-bt`).
+A `State` holds the mean and variance of the score of every entry, a Beta distribution of the quality of every
+annotator, and two counts; its size does not grow with the number of judgments. `update` returns a new state, so threads
+may share one, and a server may keep an earlier one. The beliefs are those of `online-crowd-bt` after the same
+judgments; `refit` replaces them by a fit of `crowd-bt` to all judgments.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.beliefs import around, expected_narrowing
+from crowdrank.collect.belief_kernels import around, expected_narrowing
 from crowdrank.consensus import Consensus, Fit, verdicts
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
 from crowdrank.formats import write_files
+from crowdrank.formats.saved_json import load_saved, saved_bytes
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
 from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
 from crowdrank.numerics.special import NORMAL_95
@@ -38,11 +36,14 @@ from crowdrank.study import (
     JudgmentError,
     Judgments,
     Vocabulary,
+    entries_in,
     ids,
     recode,
+    recode_tasks,
 )
 
 FORMAT = "crowdrank state 1"
+WHAT = "state, as State.save writes it"
 ARRAYS = ("mean", "variance", "alpha", "beta", "counts")
 
 
@@ -56,8 +57,8 @@ class State:
     alpha: Floats  # per annotator
     beta: Floats
     counts: Floats  # of decided judgments and of ties, so far
-    prior: float  # virtual wins and losses of every item: a belief of variance 2 / prior
-    quality_prior: tuple[float, float]
+    prior: float  # virtual wins and losses of every item: scores start with the variance 2 / prior
+    quality_prior: tuple[float, float]  # the Beta distribution of quality before any judgment
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -71,15 +72,12 @@ class State:
         prior: float = 4.0,
         quality_prior: tuple[float, float] = (30.0, 2.0),
     ) -> State:
-        """Before any judgment."""
+        """The state before any judgment."""
         check(is_number(prior) and 0 < prior < np.inf, "prior", prior, "a number above 0")
         check(quality_prior is not None, "quality_prior", quality_prior, "a tuple of two numbers of at least 1")
         check_beta("quality_prior", quality_prior)
-        vocabulary = (
-            vocabulary
-            if vocabulary is not None
-            else Vocabulary(ids([]), ids([]), ids([]), *(np.zeros(0, np.int32),) * 2)
-        )
+        if vocabulary is None:
+            vocabulary = Vocabulary(ids([]), ids([]), ids([]), *(np.zeros(0, np.int32),) * 2)
         n, k = vocabulary.n_entries, len(vocabulary.annotators)
         alpha, beta = (np.full(k, float(start)) for start in quality_prior)
         return cls(
@@ -88,7 +86,7 @@ class State:
 
     @property
     def ties(self) -> float:
-        """The readiness to tie."""
+        """The tie parameter of the model, estimated from the counts."""
         return float(tie_threshold(self.counts))
 
     @property
@@ -97,11 +95,11 @@ class State:
         return np.asarray(self.alpha / (self.alpha + self.beta))
 
     def over(self, vocabulary: Vocabulary) -> State:
-        """The same beliefs over other names; of those that are new, what the priors say."""
+        """The same beliefs over another vocabulary; its new entries and annotators start from the priors."""
         if vocabulary is self.vocabulary:
             return self
         start = State.start(vocabulary, prior=self.prior, quality_prior=self.quality_prior)
-        entry = entries_of(vocabulary, self.vocabulary)
+        entry = entries_in(vocabulary, self.vocabulary)
         who = recode(vocabulary.annotators, self.vocabulary.annotators)
         mean, variance = start.mean.copy(), start.variance.copy()
         mean[entry >= 0], variance[entry >= 0] = self.mean[entry[entry >= 0]], self.variance[entry[entry >= 0]]
@@ -110,29 +108,43 @@ class State:
         return replace(start, mean=mean, variance=variance, alpha=alpha, beta=beta, counts=self.counts)
 
     def update(self, judgments: Judgments) -> State:
-        """What is believed after these judgments too, taken one after the other; new items and annotators join."""
-        vocabulary = joined(self.vocabulary, judgments.vocabulary)
-        pairs, to = as_pairs(judgments), self.over(vocabulary)
-        entry = entries_of(judgments.vocabulary, vocabulary)
-        who = recode(judgments.vocabulary.annotators, vocabulary.annotators)
-        return to.after(who[pairs.annotator], entry[pairs.left], entry[pairs.right], pairs.outcome)
+        """The state after these judgments, taken one after the other; new items and annotators are added.
 
-    def answer(self, annotator: Any, left: Any, right: Any, winner: Any, task: Any = UNNAMED_TASK) -> State:
-        """What is believed after one more judgment: `winner` is left, right or "tie".
+        Judgments that name no task belong to the task of a state that has exactly one.
+        """
+        vocabulary = joined(self.vocabulary, judgments.vocabulary)
+        pairs, state = as_pairs(judgments), self.over(vocabulary)
+        entry = entries_in(judgments.vocabulary, vocabulary)
+        who = recode(judgments.vocabulary.annotators, vocabulary.annotators)
+        return state.after(who[pairs.annotator], entry[pairs.left], entry[pairs.right], pairs.outcome)
+
+    def answer(self, annotator: Any, left: Any, right: Any, winner: Any, task: Any = None) -> State:
+        """The state after one more judgment: `winner` is left, right or "tie".
+
+        Without `task` the judgment belongs to the only task of the state; a state with several needs its name.
 
         >>> state = State.start().answer("ann", "a", "b", "a").answer("ann", "b", "c", "b")
         >>> state.consensus().ranking["item"].to_list()
         ['a', 'b', 'c']
         """
+        task = self._only_task() if task is None else task
         outcome = LEFT if winner == left else RIGHT if winner == right else TIE if winner == "tie" else None
         codes = [_code(self.vocabulary.annotators, annotator), *(self._entry(task, item) for item in (left, right))]
-        if outcome is None or None in codes or left == right:  # the door knows new names, and what to say of mistakes
+        if outcome is None or None in codes or left == right:  # `read_frames` adds names and reports errors
             row = {"task": [task], "annotator": [annotator], "left": [left], "right": [right], "winner": [winner]}
             return self.update(read_frames(row))
         who, first, second = (np.array([code], dtype=np.int32) for code in codes)
         return self.after(who, first, second, np.array([outcome], dtype=np.int8))
 
+    def _only_task(self) -> Any:
+        """The task of a judgment that names none."""
+        tasks = self.vocabulary.tasks
+        if len(tasks) > 1:
+            raise JudgmentError(f"the state has {len(tasks):,} tasks; say which one: answer(…, task={tasks[0]!r})")
+        return tasks[0] if len(tasks) else UNNAMED_TASK
+
     def _entry(self, task: Any, item: Any) -> int | None:
+        """The code of an item within a task; None where the state has no such entry."""
         vocabulary = self.vocabulary
         number, code = _code(vocabulary.tasks, task), _code(vocabulary.items, item)
         if number is None or code is None:
@@ -144,13 +156,17 @@ class State:
     def after(
         self, annotator: NDArray[Any], left: NDArray[Any], right: NDArray[Any], outcome: NDArray[np.int8]
     ) -> State:
+        """The state after judgments given by code."""
         new = {name: getattr(self, name).copy() for name in ARRAYS}
         who, one, other = (part.astype(np.int32) for part in (annotator, left, right))
         play(who, one, other, outcome, *new.values())
         return replace(self, **new)
 
     def expecting(self, annotator: int, left: int, right: int) -> State:
-        """The same beliefs, these two entries known as well as an answer of this annotator (all by code) is expected to make them."""
+        """The state with the variances of two entries as an answer of this annotator is expected to leave them.
+
+        Annotator and entries are given by code.
+        """
         variance = self.variance.copy()
         beta = self.alpha[annotator], self.beta[annotator]
         for entry, factor in zip(
@@ -160,15 +176,14 @@ class State:
         return replace(self, variance=variance)
 
     def refit(self, judgments: Judgments) -> State:
-        """What all judgments together say, as full Crowd-BT with the same priors finds it; whatever was believed
-        before.
+        """The state that a fit of Crowd-BT to all judgments gives, with the same priors; earlier beliefs are dropped.
 
-        Means are the most likely scores, variances what the judgments tell of each entry by itself.
+        Means are the scores of the fit. Variances are those of each entry given all others.
         """
         vocabulary = joined(self.vocabulary, judgments.vocabulary)
         start = State.start(vocabulary, prior=self.prior, quality_prior=self.quality_prior)
         fit = CrowdBT(prior=self.prior, quality_prior=self.quality_prior, intervals=False).fit(judgments)
-        entry = entries_of(judgments.vocabulary, vocabulary)
+        entry = entries_in(judgments.vocabulary, vocabulary)
         who = recode(judgments.vocabulary.annotators, vocabulary.annotators)
         pairs, new = as_pairs(judgments), {name: getattr(start, name).copy() for name in ARRAYS}
         quality = np.full(len(vocabulary.annotators), 0.5)
@@ -178,7 +193,7 @@ class State:
         return replace(start, **new)
 
     def consensus(self) -> Consensus:
-        """The ranking that these beliefs amount to."""
+        """The ranking by the means of the scores."""
         reach = NORMAL_95 * np.sqrt(self.variance)
         evidence = np.maximum(self.alpha + self.beta - sum(self.quality_prior), 0.0)
         columns = {
@@ -198,21 +213,12 @@ class State:
         }
         beliefs = {name: getattr(self, name).tolist() for name in ARRAYS}
         priors = {"prior": self.prior, "quality_prior": list(self.quality_prior), "frame": vocabulary.frame}
-        write_files({path: json.dumps({"format": FORMAT, **names, **beliefs, **priors}, ensure_ascii=False).encode()})
+        write_files({path: saved_bytes(FORMAT, {**names, **beliefs, **priors})})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> State:
         """A state from the file it was saved to."""
-        try:
-            saved: Any = json.loads(Path(path).read_bytes())
-            form = saved["format"]
-            if form == FORMAT:
-                return cls._restored(saved)
-        except OSError as error:
-            raise JudgmentError(f"{path}: {error.strerror or error}") from None
-        except (ValueError, KeyError, TypeError, IndexError):
-            raise JudgmentError(f"{path}: is not a whole state, as State.save writes it") from None
-        raise JudgmentError(f"{path}: is a {form!r}; this version reads {FORMAT!r}")
+        return load_saved(path, FORMAT, WHAT, cls._restored)
 
     @classmethod
     def _restored(cls, saved: Mapping[str, Any]) -> State:
@@ -222,14 +228,14 @@ class State:
         beliefs: dict[str, Any] = {name: np.array(saved[name], dtype=np.float64) for name in ARRAYS}
         sizes = [len(entry_item), *(vocabulary.n_entries,) * 2, *(len(annotators),) * 2, 2]
         if [vocabulary.n_entries, *map(len, beliefs.values())] != sizes:
-            raise ValueError
+            raise ValueError("the lengths of the arrays do not fit together")
         first, second = saved["quality_prior"]
         start = cls.start(vocabulary, prior=float(saved["prior"]), quality_prior=(float(first), float(second)))
         return replace(start, **beliefs)
 
     def __repr__(self) -> str:
-        vocabulary, (decided, ties) = self.vocabulary, self.counts
-        return f"State({decided + ties:,.0f} judgments; {vocabulary.n_entries:,} entries, {len(vocabulary.annotators):,} annotators)"
+        judgments, entries, annotators = self.counts.sum(), self.vocabulary.n_entries, len(self.vocabulary.annotators)
+        return f"State({judgments:,.0f} judgments; {entries:,} entries, {annotators:,} annotators)"
 
 
 def _code(names: Ids, name: Any) -> int | None:
@@ -238,15 +244,17 @@ def _code(names: Ids, name: Any) -> int | None:
 
 
 def joined(one: Vocabulary, other: Vocabulary) -> Vocabulary:
-    """All names and entries of both; those of the first keep their codes, but for entries, which stay sorted."""
+    """All names and entries of both. Names of the first keep their codes; entries are sorted again.
+
+    Tasks are the same under the rules of `recode_tasks`.
+    """
     if other is one or not one.n_entries + len(one.annotators):
         return other
-    tasks, items, annotators = (
-        _with(getattr(one, name), getattr(other, name)) for name in ("tasks", "items", "annotators")
-    )
-    key = partial(_keys, tasks=tasks, items=items)
-    keys = np.union1d(key(one), key(other))
-    if len(keys) == one.n_entries and len(annotators) == len(one.annotators):
+    tasks = _joined_tasks(one.tasks, other.tasks)
+    items, annotators = _joined_names(one.items, other.items), _joined_names(one.annotators, other.annotators)
+    keys = np.union1d(_keys(one, tasks, items), _keys(other, tasks, items))
+    same_tasks = list(tasks[: len(one.tasks)]) == list(one.tasks)
+    if same_tasks and len(keys) == one.n_entries and len(annotators) == len(one.annotators):
         return one
     width = max(len(items), 1)
     return Vocabulary(
@@ -254,23 +262,21 @@ def joined(one: Vocabulary, other: Vocabulary) -> Vocabulary:
     )
 
 
-def _with(names: Ids, more: Ids) -> Ids:
-    """Names, and behind them those of the others that are new."""
+def _joined_names(names: Ids, more: Ids) -> Ids:
+    """Names, followed by the new ones among the others."""
     new = more[recode(more, names) < 0]
     return np.concatenate([names, new]) if len(new) else names
 
 
+def _joined_tasks(one: Ids, other: Ids) -> Ids:
+    """The tasks of both; where two single tasks are the same and one is unnamed, the name of the other."""
+    if len(one) == len(other) == 1 and recode_tasks(other, one)[0] == 0:
+        return other if one[0] == UNNAMED_TASK else one
+    return _joined_names(one, other)
+
+
 def _keys(vocabulary: Vocabulary, tasks: Ids, items: Ids) -> NDArray[np.int64]:
-    """Each entry as a whole number, by the codes of its task and item among these names; -1 where they lack one."""
-    task, item = (
-        recode(vocabulary.tasks, tasks)[vocabulary.entry_task],
-        recode(vocabulary.items, items)[vocabulary.entry_item],
-    )
-    return np.where((task < 0) | (item < 0), -1, task * max(len(items), 1) + item)
-
-
-def entries_of(of: Vocabulary, among: Vocabulary) -> NDArray[np.int64]:
-    """Which entry of another vocabulary each entry is; -1 where it has none."""
-    keys, own = _keys(of, among.tasks, among.items), _keys(among, among.tasks, among.items)
-    at = np.minimum(np.searchsorted(own, keys), max(len(own) - 1, 0))
-    return np.where(own[at] == keys, at, -1) if len(own) else np.full(len(keys), -1)
+    """Each entry as a whole number: the codes of its task and item among these names, which have both."""
+    task = recode_tasks(vocabulary.tasks, tasks)[vocabulary.entry_task]
+    item = recode(vocabulary.items, items)[vocabulary.entry_item]
+    return np.asarray(task * max(len(items), 1) + item)

@@ -1,30 +1,27 @@
 """When to stop asking, and how many more judgments that will take.
 
-Three rules: so many judgments (budget); no interval wider than so much (width); who belongs to the best k of every task
-decided with a given chance (top-k). The forecast plays the collection on: truths are drawn from what is believed,
-annotators of the crowd answer questions about what the rule still lacks, and beliefs are updated until it holds. Its
-median and its range over the draws are reported.
+Three rules: a number of judgments (budget); no interval wider than a given width (width); the best k of every task
+decided with a given probability (top-k). The forecast simulates the rest of the collection: true scores are drawn from
+the state, random annotators answer questions about the entry that the rule lacks most, and the state is updated until
+the rule holds. The median and the range over the draws are reported.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from crowdrank.collect.policies import chance_of_top
 from crowdrank.collect.state import State
+from crowdrank.collect.stopping_kernels import simulate
 from crowdrank.consensus import frame_of
-from crowdrank.methods.pairs.votes.online_kernels import logistic, narrowed, win
 from crowdrank.numerics.special import NORMAL_95
-from crowdrank.settings import SettingError, check
+from crowdrank.settings import SettingError, check, check_whole_number
 from crowdrank.study import Judgments
 
 DRAWS = 10
-MOST_LOOKS = 2_000_000  # at an entry, in one draw: a forecast must not take longer than a fit
-EVERY = 10  # judgments between two looks at the top of a task
+MOST_LOOKS = 2_000_000  # visits of an entry in one draw: a forecast must not take longer than a fit
 
 
 def stopping(
@@ -39,7 +36,7 @@ def stopping(
     """Which rules hold, and how many more judgments the others will take: a data frame, a row for each rule named.
 
     Its columns: rule, wanted, now, reached, more (judgments), and more_low and more_high, between which 8 of 10
-    forecasts lie; no number where it is further off than the forecast looks (MOST_LOOKS / entries).
+    forecasts lie. They are empty where the rule needs more judgments than a forecast simulates (MOST_LOOKS / entries).
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=500, seed=0)
@@ -49,9 +46,10 @@ def stopping(
     state = judgments if isinstance(judgments, State) else State.start(judgments.vocabulary).refit(judgments)
     check(budget is None or budget >= 0, "budget", budget, "a number of judgments")
     check(width is None or width > 0, "width", width, "above 0")
-    check(top_k is None or (isinstance(top_k, int) and top_k >= 1), "top_k", top_k, "a whole number of at least 1")
+    if top_k is not None:
+        check_whole_number("top_k", top_k)
     check(0 < probability < 1, "probability", probability, "between 0 and 1")
-    check(len(state.alpha) > 0, "judgments", state, "of somebody: without annotators nothing can be forecast")
+    check(len(state.alpha) > 0, "judgments", state, "judgments of at least one annotator, to forecast from")
     if budget is None and width is None and top_k is None:
         raise SettingError("name a rule: budget=5000, width=0.5 or top_k=10")
     rows = []
@@ -81,103 +79,25 @@ def widest(state: State) -> float:
 
 
 def top_decided(state: State, k: int) -> float:
-    """The chance that all entries stand on the side of the edge of their task's best k on which they are believed to."""
+    """The probability that all entries are on the side of the edge of their task's best k that their means are on."""
     inside = chance_of_top(state, k)
     return float(np.exp(np.log(np.maximum(inside, 1 - inside)).sum()))
 
 
 def _forecast(state: State, width: float, k: int, probability: float, seed: int) -> tuple[float, float, float]:
-    """Median, tenth and ninetieth percentile of the judgments still needed; NaN for what is further off than it looks."""
+    """Median, tenth and ninetieth percentile of the judgments still needed; NaN beyond what is simulated."""
     rng, needed = np.random.default_rng(seed), []
     starts = state.vocabulary.task_starts
     variance_wanted = (width / (2 * NORMAL_95)) ** 2
-    furthest = MOST_LOOKS // max(len(state.mean), 1)
+    limit = MOST_LOOKS // max(len(state.mean), 1)
     for _ in range(DRAWS):
         truth = rng.normal(state.mean, np.sqrt(state.variance))
         quality = rng.beta(state.alpha, state.beta)
         beliefs = (state.mean.copy(), state.variance.copy(), state.alpha.copy(), state.beta.copy())
-        rule = variance_wanted, k, float(np.log(probability)), furthest
-        needed.append(_play_on(truth, quality, beliefs, starts, rule, rng.integers(0, 1 << 63, 1, dtype=np.uint64)))
+        rule = variance_wanted, k, float(np.log(probability)), limit
+        needed.append(simulate(truth, quality, beliefs, starts, rule, rng.integers(0, 1 << 63, 1, dtype=np.uint64)))
     counts = np.array(needed, dtype=np.float64)
-    counts[counts >= furthest] = np.inf
+    counts[counts >= limit] = np.inf
     quantiles = np.sort(counts)[[DRAWS // 2, 1, DRAWS - 2]]
     median, low, high = np.where(np.isinf(quantiles), np.nan, quantiles).tolist()
     return median, low, high
-
-
-@nb.njit(cache=True, nogil=True)
-def _play_on(truth, quality, beliefs, starts, rule, lot):
-    """How many simulated judgments it takes until a rule holds; each is about the entry that the rule lacks most."""
-    mean, variance, alpha, beta = beliefs
-    variance_wanted, k, log_probability, furthest = rule
-    edge, order = np.zeros(len(starts)), np.arange(len(mean))
-    for count in range(furthest):
-        if k > 0 and count % EVERY == 0:
-            find_edges(mean, starts, k, order, edge)
-        worst, lacking, decided, task = -1, 0.0, 0.0, -1
-        for t in range(len(starts) - 1):
-            if starts[t + 1] - starts[t] <= max(k, 1):  # nothing to compare, or all of them are at the top
-                continue
-            for i in range(starts[t], starts[t + 1]):
-                lack = variance[i] - variance_wanted
-                if k > 0:
-                    wrong = 0.5 * math.erfc(abs(mean[i] - edge[t]) / math.sqrt(2 * variance[i]))
-                    decided += math.log1p(-wrong)
-                    lack = wrong * variance[i]
-                if lack > lacking:
-                    worst, lacking, task = i, lack, t
-        if worst < 0 or (k > 0 and decided >= log_probability):
-            return count
-        other = partner_of(worst, mean, variance, starts[task], starts[task + 1])
-        who = int(draw(lot) * len(alpha))
-        gap = truth[worst] - truth[other]
-        if draw(lot) < quality[who] * logistic(gap) + (1 - quality[who]) * logistic(-gap):
-            take(worst, other, who, mean, variance, alpha, beta)
-        else:
-            take(other, worst, who, mean, variance, alpha, beta)
-    return furthest
-
-
-@nb.njit(cache=True, nogil=True)
-def find_edges(mean, starts, k, order, edge):
-    """The middle between places k and k + 1 of each task. `order` was best first a while ago: little has to move."""
-    for t in range(len(starts) - 1):
-        for at in range(starts[t] + 1, starts[t + 1]):
-            entry, to = order[at], at
-            while to > starts[t] and mean[order[to - 1]] < mean[entry]:
-                order[to] = order[to - 1]
-                to -= 1
-            order[to] = entry
-        if starts[t + 1] - starts[t] > k:
-            edge[t] = (mean[order[starts[t] + k - 1]] + mean[order[starts[t] + k]]) / 2
-
-
-@nb.njit(cache=True, nogil=True)
-def draw(lot):
-    """A number between 0 and 1 (splitmix64); `lot` holds the state of the generator."""
-    lot[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = lot[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) / 9007199254740992.0
-
-
-@nb.njit(cache=True, nogil=True)
-def partner_of(i, mean, variance, start, end):
-    """The entry beside which an answer tells most about i."""
-    best, most = -1, -1.0
-    for j in range(start, end):
-        p = logistic(mean[i] - mean[j])
-        told = (variance[i] + variance[j]) * p * (1 - p)
-        if j != i and told > most:
-            best, most = j, told
-    return best
-
-
-@nb.njit(cache=True, nogil=True)
-def take(i, j, k, mean, variance, alpha, beta):
-    """The judgment of k that i is better than j."""
-    _, pull, curvature, alpha[k], beta[k] = win(mean[i] - mean[j], variance[i] + variance[j], alpha[k], beta[k], 0.0)
-    mean[i] += variance[i] * pull
-    mean[j] -= variance[j] * pull
-    variance[i], variance[j] = narrowed(variance[i], curvature), narrowed(variance[j], curvature)

@@ -1,4 +1,4 @@
-"""Learning to rank from crowds: features of items and what people say about them go in, a ranking function comes out.
+"""Learning to rank from crowds: a ranking function from the features of items and judgments about them.
 
 - `linear`: linear rankers, one label per item or per place in a list
 - `trees`: gradient-boosted trees (LightGBM)
@@ -10,9 +10,9 @@ method, or gold (`labels.py`):
 
 - `judgments_over(features, data, description)` gives the judgments in the codes of the features' entries:
   `features.value[entry]` is the row of an entry;
-- `labels_over(features, data, description, method)` gives one label per entry, and the same as grades.
+- `labels_over(features, data, description, method)` gives one label per entry, and the same labels as grades.
 
-A `Ranker` holds the model (`Linear`, `Trees`: anything with `score`, `state` and `restore`), the columns it was learned
-from, what was learned about the annotators (the columns of a `Consensus`), and how the fit ended. Its `rank(features)`
-is a `Consensus`; `cr.save` and `cr.load_ranker` write and read it.
+A `Ranker` holds the model (`Linear`, `Trees`: anything with `score`, `state` and `restore`), the columns it was trained
+on, the estimates about the annotators (the columns of a `Consensus`), and how the fit ended. Its `rank(features)` is a
+`Consensus`; `cr.save` and `cr.load_ranker` write and read it.
 """

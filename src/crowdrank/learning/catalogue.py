@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from crowdrank.catalogue import Catalogue
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData
-from crowdrank.learning.ltrma.side_information import Side
 from crowdrank.learning.ranker import Learner, Ranker
 from crowdrank.methods.catalogue import with_settings
 from crowdrank.settings import SettingError
+
+if TYPE_CHECKING:
+    from crowdrank.learning.ltrma.side_information import Side
 
 LEARNERS: Mapping[str, type[Learner]] = Catalogue("learning.")
 
@@ -20,7 +22,7 @@ class SideLearner(Learner, Protocol):
     """A learner whose description says `takes_side_information`."""
 
     def learn(self, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
-        """A ranker from the features of items, what is said of them, and what is known about the annotators."""
+        """A ranker from the features of items, the training data, and side information about the annotators."""
 
 
 def learner(name: str, **settings: Any) -> Learner:
@@ -29,12 +31,11 @@ def learner(name: str, **settings: Any) -> Learner:
 
 
 def learn(name: str, features: Features, data: TrainingData, *, side: Side | None = None, **settings: Any) -> Ranker:
-    """Learn to rank with the learner of that name; `side` is what is known of annotators beforehand, for those that can
-    use it.
+    """Learn to rank with the learner of that name; `side` is side information, for learners that take it.
 
     >>> import crowdrank as cr
     >>> features = cr.features({"item": ["x", "y", "z"], "age": [3, 1, 2]})
-    >>> votes = cr.judgments({"annotator": ["ann", "bob"], "left": ["x", "x"], "right": ["y", "z"], "winner": ["y", "z"]})
+    >>> votes = cr.judgments({"annotator": ["a", "b"], "left": ["x", "x"], "right": ["y", "z"], "winner": ["y", "z"]})
     >>> cr.learn("listmle", features, votes, labels="bradley-terry").rank(features).ranking["item"].to_list()
     ['y', 'z', 'x']
     """
@@ -42,7 +43,7 @@ def learn(name: str, features: Features, data: TrainingData, *, side: Side | Non
 
 
 def learn_with(chosen: Learner, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
-    """Learn with these settings; side information is refused where there is no use for it."""
+    """Learn with these settings; an error where side information is given to a learner that does not take it."""
     if side is None:
         return chosen.learn(features, data)
     if not chosen.description.takes_side_information:

@@ -1,8 +1,8 @@
-"""What is known of the items a ranker learns from, and of those it will rank: a row of numbers for each.
+"""Features: a row of numbers for each item that a ranker learns from or ranks.
 
-Features come from tables (.csv, .parquet and the others) with the columns item, perhaps task, and nothing but numbers
-besides; from LETOR's and SVMlight's files (`grade qid:task 1:number 2:number … #docid = item`); or from data frames. A
-column that says how good an item is (grade, label, relevance) is what is to be learned, and no feature.
+They come from tables (.csv, .parquet and the others) with the column item, optionally task, and otherwise only columns
+of numbers; from LETOR's and SVMlight's files (`grade qid:task 1:number 2:number … #docid = item`); or from data frames.
+A column that says how good an item is (grade, label, relevance) is the target of learning, not a feature.
 
 >>> features({"item": ["x", "y"], "length": [3, 5], "age": [0.5, 2]})
 Features(2 columns; 1 tasks, 2 items)
@@ -36,24 +36,27 @@ class Features:
     notes: tuple[str, ...] = ()
 
     def named(self, columns: Sequence[str]) -> Floats:
-        """These columns, in this order: those a ranker learned from must be there, and no others."""
+        """These columns, in this order; an error where the features lack one, or have others."""
         missing = [name for name in columns if name not in self.columns]
         more = [name for name in self.columns if name not in columns]
         if _numbered(columns) and _numbered(self.columns) and not more:
-            missing = []  # features that are 0 throughout may be left out there
+            missing = []  # such files omit features that are 0 for all items
         if missing or more:
-            has = [f"no {_some(missing)}"] * bool(missing) + [f"{_some(more)} besides"] * bool(more)
-            raise JudgmentError(f"the ranker learned from other columns: these features have {' and '.join(has)}")
+            differ = [f"lack {_some(missing)}"] * bool(missing) + [f"have {_some(more)} in addition"] * bool(more)
+            raise JudgmentError(
+                f"the ranker was trained on other columns: these features {' and '.join(differ)}; "
+                "give it the columns that it was trained on"
+            )
         place = {name: number for number, name in enumerate(self.columns)}
         with_zeros = np.hstack([self.value, np.zeros((len(self), 1))])
         return with_zeros[:, [place.get(name, -1) for name in columns]]
 
     def only(self, tasks: Iterable[Any]) -> Features:
-        """The same of these tasks alone, as for training on some and testing on others."""
+        """The features of these tasks only, for example to train on some and test on others."""
         wanted: Ids = ids(list(tasks))
         code = recode(wanted, self.vocabulary.tasks)
         if (code < 0).any():
-            raise JudgmentError(f"the features have no task {shorten(wanted[code < 0][0])!r}")
+            raise JudgmentError(f"the features have no task {shorten(wanted[code < 0][0])!r}; name tasks they have")
         kept = np.zeros(len(self.vocabulary.tasks), dtype=bool)
         kept[code] = True
         rows = np.flatnonzero(kept[self.vocabulary.entry_task])
@@ -82,14 +85,17 @@ class Features:
 def read_features(
     *paths: str | os.PathLike[str], columns: Mapping[str, str] | None = None, leave_out: Sequence[str] = ()
 ) -> Features:
-    """Features from files with the same columns; `columns={"task": "query"}` says which is which, `leave_out` which are no features."""
+    """Features from files with the same columns.
+
+    `columns={"task": "query"}` names columns that are called otherwise; `leave_out` names those that are no features.
+    """
     if not paths:
         raise JudgmentError("no file to read")
     return _features_of([of_file(path, "features") for path in paths], columns or {}, leave_out, "polars")
 
 
 def features(*frames: Any, columns: Mapping[str, str] | None = None, leave_out: Sequence[str] = ()) -> Features:
-    """Features from data frames, as `read_features` has them from files; rankings come out as the first one's kind."""
+    """Features from data frames, with the options of `read_features`; results are frames of the first one's kind."""
     if not frames:
         raise JudgmentError("no data frame to read")
     numbered = [of_frame(frame, number if len(frames) > 1 else None) for number, frame in enumerate(frames, 1)]
@@ -104,7 +110,7 @@ def _features_of(
         found = roles(source.name, source.columns, given)
         if "item" not in found:
             raise JudgmentError(
-                f"{source.name}: has no column item; features need item, perhaps task, and columns of numbers"
+                f"{source.name}: has no column item; features need the column item, optionally task, and numbers"
             )
         part = Part(None, source, found)
         study.code(part, "item")
@@ -116,16 +122,16 @@ def _features_of(
 
 
 def _feature_columns(source: Source, found: Mapping[str, str], leave_out: Sequence[str], notes: list[str]) -> list[str]:
-    """The columns that are features: all but the names, what was to be left out, and what is to be learned."""
+    """The columns that are features: all but item, task, the grade, and those to leave out."""
     if unknown := [name for name in leave_out if name not in source.columns]:
         raise JudgmentError(f"{source.name}: has no column {shorten(unknown[0])!r} to leave out")
     grade = found.get("grade")
     if grade is not None and grade not in leave_out:
-        notes.append(f"{source.name}: the column {grade!r} says how good an item is, and is not taken for a feature")
-    aside = {found["item"], found.get("task"), grade, *leave_out}
-    names = [name for name in source.columns if name not in aside]
+        notes.append(f"{source.name}: the column {grade!r} says how good an item is, and is not used as a feature")
+    others = {found["item"], found.get("task"), grade, *leave_out}
+    names = [name for name in source.columns if name not in others]
     if not names:
-        raise JudgmentError(f"{source.name}: has no features: no columns of numbers beside those that name items")
+        raise JudgmentError(f"{source.name}: has no features; add columns of numbers to those that name the items")
     return names
 
 
@@ -135,39 +141,42 @@ def _numbers(source: Source, name: str) -> Floats:
         return source.numbers(name)
     except JudgmentError as error:
         raise JudgmentError(
-            f"{error}\nfeatures are numbers: fill the gap, or leave the column out wherever the ranker is trained or used (--leave-out {name})"
+            f"{error}\nfeatures are numbers: fill the gap, or leave the column out "
+            f"wherever the ranker is trained or used (--leave-out {name})"
         ) from None
 
 
 def _joined(
     study: Study, tables: Sequence[tuple[Source, list[str], Floats]], notes: list[str], frame: Frame
 ) -> Features:
-    """Tables below each other, in the order of the entries."""
+    """The tables stacked, in the order of the entries."""
     first, names, _ = tables[0]
-    names = (
-        max((found for _, found, _ in tables), key=len) if all(_numbered(found) for _, found, _ in tables) else names
-    )
+    if all(_numbered(found) for _, found, _ in tables):
+        names = max((found for _, found, _ in tables), key=len)
     for source, found, _ in tables:
         if set(found) != set(names) and not (_numbered(found) and _numbered(names)):
             other = _some(sorted({*found} ^ {*names}))
-            raise JudgmentError(f"{source.name}: {first.name} and this file do not have the same columns: {other}")
+            raise JudgmentError(
+                f"{source.name}: does not have the same columns as {first.name}; only one of them has {other}"
+            )
     vocabulary = study.vocabulary(frame)
     value, seen = np.zeros((vocabulary.n_entries, len(names))), np.zeros(vocabulary.n_entries, np.int64)
     for part, (source, found, numbers) in zip(study.parts, tables, strict=True):
         entry = study.entry(part)
         again = seen[entry] > 0
         again[np.setdiff1d(np.arange(len(entry)), np.unique(entry, return_index=True)[1])] = True
-        source.refuse(again, lambda row, part=part: f"{shorten(part.coded['item'].name(row))!r} has features already")  # type: ignore[misc]
+        source.refuse(again, lambda row, part=part: f"{shorten(part.coded['item'].name(row))!r} already has features")  # type: ignore[misc]
         seen[entry] = 1
         value[entry[:, None], np.array([names.index(name) for name in found])] = numbers
     return Features(vocabulary, tuple(names), value, tuple(notes))
 
 
 def _numbered(columns: Sequence[str]) -> bool:
-    """Are they called 1, 2, 3, as in LETOR's and SVMlight's files?"""
+    """Whether they are called 1, 2, 3, …, as in LETOR's and SVMlight's files."""
     return all(name == str(number) for number, name in enumerate(columns, 1))
 
 
 def _some(names: Sequence[str]) -> str:
+    """The first few of these names, and how many more there are."""
     more = len(names) - COLUMNS_SHOWN
     return ", ".join(map(shorten, names[:COLUMNS_SHOWN])) + (f" and {more:,} more" if more > 0 else "")

@@ -1,6 +1,6 @@
-"""What a ranker learns from, over the entries that have features: judgments themselves, or one label for each entry.
+"""Training data over the entries that have features: judgments, or one label for each entry.
 
-Labels are the scores of any aggregation method (the two-stage way), a consensus found before, or gold; so every
+Labels are the scores of any aggregation method (two-stage learning), a consensus fitted before, or gold; so every
 aggregator can be combined with every ranker.
 """
 
@@ -37,11 +37,11 @@ TrainingData = Judgments | Consensus | Gold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
-    """One label for each entry of the features, NaN for entries that have none."""
+class ItemLabels:
+    """One label for each entry of the features, NaN for entries without a label."""
 
     value: Floats  # higher is better
-    grade: Floats  # the same in a few steps from 0 or 1 upwards, for rankers that want grades
+    grade: Floats  # the same labels as a few grades, from 0 or 1 upwards
     annotator_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -51,7 +51,8 @@ def judgments_over(features: Features, data: TrainingData, description: Descript
     if not isinstance(data, Judgments):
         kind = type(data).__name__
         raise SettingError(
-            f"{description.name} learns from judgments and weighs annotators; it cannot learn from a {kind} (listmle can)"
+            f"{description.name} learns from the judgments of annotators, not from a {kind}; "
+            "give it judgments, or use listmle or lambdamart"
         )
     notes = check_kinds(description, data)
     vocabulary = replace(features.vocabulary, annotators=data.vocabulary.annotators)
@@ -63,8 +64,8 @@ def judgments_over(features: Features, data: TrainingData, description: Descript
         rankings=_rankings(data.rankings, entry, vocabulary),
     )
     if not len(kept):
-        raise JudgmentError(f"features and judgments share no item{_example(features.vocabulary, data.vocabulary)}")
-    return replace(kept, notes=(*features.notes, *data.notes, *notes, *_told(data, kept)))
+        raise JudgmentError(f"features and judgments share no item{_example(features, data.vocabulary)}")
+    return replace(kept, notes=(*features.notes, *data.notes, *notes, *_notes(data, kept)))
 
 
 def _grades(grades: Grades, entry: NDArray[np.int64]) -> Grades:
@@ -80,62 +81,63 @@ def _pairs(pairs: Pairs, entry: NDArray[np.int64]) -> Pairs:
 
 
 def _rankings(lists: Rankings, entry: NDArray[np.int64], vocabulary: Vocabulary) -> Rankings:
-    """Lists without what has no features; those of nothing else are gone."""
+    """The lists without items that have no features; lists that become empty are dropped."""
     rows = np.flatnonzero(entry[lists.entry] >= 0)
-    there, row_list = np.unique(lists.row_list[rows], return_inverse=True)
+    kept, row_list = np.unique(lists.row_list[rows], return_inverse=True)
     recoded = entry[lists.entry[rows]].astype(np.int32)
-    task = np.zeros(len(there), np.int32)
+    task = np.zeros(len(kept), np.int32)
     task[row_list] = vocabulary.entry_task[recoded]
     order = np.lexsort((recoded, lists.position[rows], row_list))
     return Rankings(
-        list_annotator=lists.list_annotator[there],
+        list_annotator=lists.list_annotator[kept],
         list_task=task,
-        unlisted_below=lists.unlisted_below[there],
+        unlisted_below=lists.unlisted_below[kept],
         row_list=row_list[order].astype(np.int32),
         entry=recoded[order],
         position=lists.position[rows][order],
     )
 
 
-def _told(given: Judgments, kept: Judgments) -> list[str]:
+def _notes(given: Judgments, kept: Judgments) -> list[str]:
+    """What was not used: judgments without features, and tasks without judgments."""
     notes = []
-    if gone := len(given) - len(kept):
-        notes.append(f"{gone:,} judgments are of items without features: left aside")
+    if unused := len(given) - len(kept):
+        notes.append(f"{unused:,} judgments are of items without features: not used")
     judged = np.unique(kept.annotator_and_task()[1])
-    if idle := len(kept.vocabulary.tasks) - len(judged):
-        notes.append(f"{idle:,} tasks have features and no judgments: nothing is learned from them")
+    if without := len(kept.vocabulary.tasks) - len(judged):
+        notes.append(f"{without:,} tasks have features and no judgments: nothing is learned from them")
     return notes
 
 
-def _example(has: Vocabulary, wants: Vocabulary) -> str:
-    """What both call a task and an item: most often the ids are written differently."""
-    if not (len(has.entry_task) and len(wants.entry_task)):
+def _example(features: Features, other: Vocabulary) -> str:
+    """A task and an item of either: most often the ids are written differently."""
+    if not (len(features.vocabulary.entry_task) and len(other.entry_task)):
         return ""
-    names = [
+    has, wants = (
         f"task {str(vocabulary.tasks[0])!r}, item {str(vocabulary.items[vocabulary.entry_item[0]])!r}"
-        for vocabulary in (has, wants)
-    ]
-    return f": {names[0]} there, {names[1]} here"
+        for vocabulary in (features.vocabulary, other)
+    )
+    return f": the features have {has}, the others {wants}; write the ids the same way"
 
 
-def labels_over(features: Features, data: TrainingData, description: Description, method: str | None) -> Labels:
-    """Labels of the features' entries: gold, a consensus, or what `method` finds in the judgments."""
+def labels_over(features: Features, data: TrainingData, description: Description, method: str | None) -> ItemLabels:
+    """Labels of the features' entries: gold, a consensus, or the scores of `method` for the judgments."""
     if isinstance(data, Judgments):
         judgments = judgments_over(features, data, description)
         data = fit(method or usual_method(judgments), judgments)
     found = _of_gold(features, data) if isinstance(data, Gold) else _of_consensus(features, data)
     if np.isnan(found.value).all():
-        raise JudgmentError(f"features and labels share no item{_example(features.vocabulary, data.vocabulary)}")
+        raise JudgmentError(f"features and labels share no item{_example(features, data.vocabulary)}")
     return found
 
 
-def _of_gold(features: Features, gold: Gold) -> Labels:
-    return Labels(gold.align(features.vocabulary), grades_of(gold, features.vocabulary), notes=features.notes)
+def _of_gold(features: Features, gold: Gold) -> ItemLabels:
+    return ItemLabels(gold.align(features.vocabulary), grades_of(gold, features.vocabulary), notes=features.notes)
 
 
-def _of_consensus(features: Features, consensus: Consensus) -> Labels:
+def _of_consensus(features: Features, consensus: Consensus) -> ItemLabels:
     scores = Gold(consensus.vocabulary, consensus.score, "score")
     graded = consensus.grades is not None and len(np.unique(consensus.grades.grade)) <= MOST_GRADES
     grade = grades_of(as_gold(consensus) if graded else scores, features.vocabulary)
     notes = (*(note for note in features.notes if note not in consensus.notes), *consensus.notes)
-    return Labels(scores.align(features.vocabulary), grade, consensus.annotator_columns, notes)
+    return ItemLabels(scores.align(features.vocabulary), grade, consensus.annotator_columns, notes)

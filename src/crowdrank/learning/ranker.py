@@ -1,4 +1,4 @@
-"""What learning gives: a ranking function for items never judged, and what was found out about the annotators on the way."""
+"""The result of learning: a ranking function for items without judgments, and estimates about the annotators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crowdrank.study import Floats, Frame, ids
 
 
 class Model(Protocol):
-    """A function from features to scores, in numbers and texts alone."""
+    """A function from features to scores."""
 
     def score(self, value: Floats) -> Floats:
         """A score for each row, higher is better."""
@@ -28,7 +28,7 @@ class Model(Protocol):
 
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Self:
-        """The model again, from its `state`."""
+        """The model of this `state`."""
 
 
 class Learner(Protocol):
@@ -38,44 +38,42 @@ class Learner(Protocol):
     model: ClassVar[type[Model]]  # what its rankers are made of
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:
-        """A ranker from the features of items and what is said of them.
+        """A ranker from the features of items and training data.
 
-        Learners that know how to weigh annotators take judgments alone; the others take the consensus of any method, or
-        gold, too.
+        Learners that estimate annotators take only judgments; the others also take the consensus of any method, or
+        gold.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Ranker:
-    """A ranking function that was learned."""
+    """A trained ranking function."""
 
-    method: Learner  # the settings it was learned with
-    columns: tuple[str, ...]  # of the features, in the order the model takes them
+    method: Learner  # the settings it was trained with
+    columns: tuple[str, ...]  # of the features, in the order that the model takes
     model: Model
-    annotator_columns: Mapping[str, NDArray[Any]]  # as in a Consensus; empty where nothing was learned about annotators
+    annotator_columns: Mapping[str, NDArray[Any]]  # as in a Consensus; empty without estimates
     fit: Fit
     notes: tuple[str, ...] = ()
     frame: Frame = "polars"
 
     @property
     def name(self) -> str:
-        """The method's."""
+        """The name of the learner."""
         return self.method.description.name
 
     @cached_property
     def annotators(self) -> Any:
-        """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
+        """A data frame with the columns annotator, judgments, quality, verdict, and those that the method adds."""
         return frame_of(self.annotator_columns, self.frame).to_native()
 
     def rank(self, features: Features) -> Consensus:
-        """Rank the items of each task; they need not have been judged by anybody."""
+        """Rank the items of each task; they need no judgments."""
         score = self.model.score(features.named(self.columns))
-        late = (
-            ()
-            if self.fit.converged
-            else (f"{self.name} had not converged after {self.fit.steps} steps: raise max_iter",)
-        )
-        return Consensus(features.vocabulary, self.name, score, {}, self.fit, notes=(*features.notes, *late))
+        notes = features.notes
+        if not self.fit.converged:
+            notes = (*notes, f"{self.name} had not converged after {self.fit.steps} steps: raise max_iter")
+        return Consensus(features.vocabulary, self.name, score, {}, self.fit, notes=notes)
 
     def state(self) -> dict[str, Any]:
         """What to save: numbers and texts only."""
@@ -90,7 +88,7 @@ class Ranker:
 
     @classmethod
     def restore(cls, method: type[Learner], state: Mapping[str, Any]) -> Self:
-        """The ranker again, from its `state`."""
+        """The ranker of this `state`."""
         columns = {name: _column(values) for name, values in state["annotators"].items()}
         settings = {
             name: tuple(value) if isinstance(value, list) else value for name, value in state["settings"].items()
@@ -107,13 +105,14 @@ class Ranker:
 
 
 def _plain(values: NDArray[Any]) -> list[Any]:
-    """Numbers as they are, NaN as none, everything else as text."""
+    """Numbers as they are, NaN as None, everything else as text."""
     if values.dtype == object:
         return [str(value) for value in values]
     return [None if value != value else value for value in values.tolist()]
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
+    """The inverse of `_plain`."""
     if any(isinstance(value, str) for value in values):
         return ids(values)
     if any(value is None or isinstance(value, float) for value in values):

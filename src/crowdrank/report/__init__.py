@@ -1,4 +1,4 @@
-"""Pictures of results, as Altair charts: `chart.save("chart.html")`. They need the extra `report`."""
+"""Charts of results, made with Altair: `chart.save("chart.html")`. They need the extra `report`."""
 
 from crowdrank.report.curves import grade_curves as grade_curves
 from crowdrank.report.curves import narrowing as narrowing

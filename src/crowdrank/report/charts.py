@@ -1,4 +1,4 @@
-"""What all charts share: Altair, imported when it is needed, and data without a limit on rows."""
+"""What all charts share: Altair, imported only when needed, and data without a limit on rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import polars as pl
 
 from crowdrank.settings import InputError
 
-# Dark to light, the same to colour-blind eyes and in black and white.
+# From dark to light; readable for colour-blind people and in black and white.
 SHADES = "viridis"
 
 
 def altair() -> Any:
-    """The library that draws."""
+    """The chart library."""
     try:
         import altair
     except ModuleNotFoundError:

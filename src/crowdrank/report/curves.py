@@ -1,4 +1,4 @@
-"""What grades mean to annotators, and how relevance narrows as grades arrive: pictures of graded models (gda, gda-pw).
+"""Charts of graded models (gda, gda-pw): what grades mean to annotators, and relevance after each grade.
 
 Figures 3 and 2 of Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning
 to rank, CIKM 2015.
@@ -14,21 +14,20 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.report.charts import SHADES, altair, inline
-from crowdrank.settings import InputError
-from crowdrank.study import Floats, Judgments
+from crowdrank.settings import InputError, did_you_mean
+from crowdrank.study import Floats, Judgments, Vocabulary
 
-NODES = np.linspace(-3.5, 3.5, 71)  # where relevance is looked at
+NODES = np.linspace(-3.5, 3.5, 71)  # values of relevance
 STEP = NODES[1] - NODES[0]
 DENSITY = np.exp(-NODES * NODES / 2) / np.exp(-NODES * NODES / 2).sum()
-SHOWN = 4  # annotators, or items, that are shown where none are named
+SHOWN = 4  # how many annotators or items are shown where none are named
 
 
 def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) -> Any:
-    """An Altair chart: how likely each grade of an annotator is at each relevance, and how their grades share all
-    relevance out.
+    """An Altair chart: the probability of each grade of an annotator at each relevance, and its density over relevance.
 
-    The better the curves are apart, the more a grade tells; of who grades at random, all have one shape. Without names,
-    annotators from the most to the least informative are shown.
+    The more the curves differ, the more informative a grade is; an annotator who grades at random has the same curve
+    for all grades. Without names, annotators from the most to the least informative are shown.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
@@ -61,10 +60,10 @@ def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) 
 
 
 def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] | None = None, task: Any = None) -> Any:
-    """An Altair chart: what is known of the relevance of items after each of their grades, in the order they came.
+    """An Altair chart: the posterior relevance of items after each of their grades, in the order of the judgments.
 
-    The line is the mean of the posterior, the band holds half of it; annotators are taken to be as the consensus found
-    them. Without names, items from the best to the worst ranked are shown, of the first task unless one is named.
+    The line is the mean of the posterior, the band its middle half, given the annotators' curves in the consensus.
+    Without names, items from the best to the worst ranked are shown, of the first task unless one is named.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.grades(items=30, annotators=5, labels=3, seed=0)
@@ -94,23 +93,24 @@ def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] |
 
 
 def _curves(consensus: Consensus) -> dict[str, NDArray[Any]]:
+    """The curves of all annotators, as columns."""
     if consensus.curve_columns is None:
-        raise InputError(f"{consensus.method} does not say what grades mean to annotators; gda and gda-pw do")
+        raise InputError(f"{consensus.method} does not estimate curves of grades; use gda or gda-pw")
     return dict(consensus.curve_columns)
 
 
 def _most_to_least(consensus: Consensus) -> list[Any]:
-    """Some annotators, evenly from the most informative to the least."""
+    """Some annotators, evenly spaced from the most to the least informative."""
     columns = consensus.annotator_columns
     order = np.argsort(-columns["informativeness"], kind="stable")
     return list(dict.fromkeys(columns["annotator"][order[np.linspace(0, len(order) - 1, SHOWN).astype(int)]]))
 
 
 def _rows_of(curves: dict[str, NDArray[Any]], annotator: Any, task: Any = None) -> NDArray[np.intp]:
-    """The rows of an annotator's curves; where there is a set for each task, those of this one, or of their first."""
+    """The rows of an annotator's curves; where each task has its own, those of this task, or of the first."""
     which = np.flatnonzero(curves["annotator"] == annotator)
     if not len(which):
-        raise InputError(f"no annotator {annotator!r} among those with curves")
+        raise InputError(f"no annotator {annotator!r} among those with curves; name others")
     if "task" not in curves:
         return which
     wanted = curves["task"][which[0]] if task is None else task
@@ -118,7 +118,7 @@ def _rows_of(curves: dict[str, NDArray[Any]], annotator: Any, task: Any = None) 
 
 
 def _chances(curves: dict[str, NDArray[Any]], which: NDArray[np.intp]) -> Floats:
-    """The chance of each of these grades at each node; a row per grade."""
+    """The probability of each of these grades at each node; a row per grade."""
     mean, spread, weight = (curves[name][which][:, None] for name in ("mean", "spread", "weight"))
     log = np.log(weight) - (NODES - mean) ** 2 / (2 * spread**2)
     chance = np.exp(log - log.max(axis=0))
@@ -126,13 +126,15 @@ def _chances(curves: dict[str, NDArray[Any]], which: NDArray[np.intp]) -> Floats
 
 
 def _code(names: NDArray[Any], name: Any, what: str) -> int:
+    """The code of a name; `what` it names, for the error."""
     found = np.flatnonzero(names == name)
     if not len(found):
-        raise InputError(f"no {what} {name!r} in this study")
+        raise InputError(f"no {what} {name!r} in this study{did_you_mean(str(name), map(str, names))}")
     return int(found[0])
 
 
-def _entry(vocabulary: Any, task: int, item: int) -> int:
+def _entry(vocabulary: Vocabulary, task: int, item: int) -> int:
+    """The entry of an item within a task."""
     found = np.flatnonzero((vocabulary.entry_task == task) & (vocabulary.entry_item == item))
     if not len(found):
         raise InputError(f"item {vocabulary.items[item]!r} is not in task {vocabulary.tasks[task]!r}; name its task")
@@ -142,7 +144,7 @@ def _entry(vocabulary: Any, task: int, item: int) -> int:
 def _steps(
     consensus: Consensus, curves: dict[str, NDArray[Any]], judgments: Judgments, entry: int
 ) -> dict[str, NDArray[Any]]:
-    """Mean and middle half of the posterior of an entry before its first grade and after each."""
+    """Mean and middle half of the posterior of an entry, before its first grade and after each."""
     vocabulary, grades = consensus.vocabulary, judgments.grades
     rows = np.flatnonzero(grades.entry == entry)
     posterior = [DENSITY]

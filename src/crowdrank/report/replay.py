@@ -1,4 +1,4 @@
-"""How accuracy grows with the answers asked for: the curves of `replay`, as Figure 5 of Chen et al. (WSDM 2013) has them."""
+"""Accuracy by the number of answers: the curves of `replay`, as in Figure 5 of Chen et al. (WSDM 2013)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from crowdrank.report.charts import altair, inline
 
 
 def replay_curves(curves: Any) -> Any:
-    """An Altair chart of what `replay` returns: a line for each policy, the mean over the seeds, and a band between its
-    least and most.
+    """An Altair chart of the result of `replay`: for each policy a line, the mean over the seeds, and a band from the
+    lowest to the highest.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
@@ -22,9 +22,8 @@ def replay_curves(curves: Any) -> Any:
     alt = altair()
     table = nw.from_native(curves, eager_only=True)
     names = table["policy"].unique(maintain_order=True).to_list()
-    by_policy = alt.Color(
-        "policy:N", sort=names, title=None, legend=alt.Legend(symbolOpacity=1)
-    )  # the band is pale, its name is not
+    opaque = alt.Legend(symbolOpacity=1)  # otherwise the legend is as pale as the bands
+    by_policy = alt.Color("policy:N", sort=names, title=None, legend=opaque)
     base = alt.Chart(inline({name: table[name].to_list() for name in ("policy", "votes", "acc")})).encode(
         x=alt.X("votes:Q", title="judgments"), color=by_policy
     )

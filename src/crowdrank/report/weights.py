@@ -1,4 +1,4 @@
-"""The weights of a trained aggregator at a glance: whom it uses, ignores and turns around."""
+"""A chart of the weights of a trained aggregator: whose judgments it uses, ignores and reverses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL_OTHERS = "(all others)"
 
 
 def annotator_weights(trained: Trained) -> Any:
-    """An Altair chart of the weights of crf, svd and their like, as Figure 1 of the CRF paper has them.
+    """An Altair chart of the weights of crf, svd and other linear aggregators, as in Figure 1 of the CRF paper.
 
     One square for each annotator and weight: its area is the size of the weight, white (outlined) is positive, black
     negative. Every kind of weight has its own scale of areas. `chart.save("weights.html")` writes a page, .svg or .png
@@ -45,7 +45,7 @@ def annotator_weights(trained: Trained) -> Any:
 
 
 def weight_columns(linear: LinearAggregator) -> dict[str, NDArray[Any]]:
-    """A row for each weight: of whom, which, its value, its size as a share of the largest of its kind, and its sign."""
+    """A row for each weight: annotator, name, value, size relative to the largest of its kind, and sign."""
     names = np.array([*map(str, linear.annotators), ALL_OTHERS], dtype=object)
     shown = slice(None) if linear.weight[-1].any() else slice(-1)
     weight, names = linear.weight[shown].T, names[shown]

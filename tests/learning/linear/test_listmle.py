@@ -22,9 +22,9 @@ def made(seed=0, tasks=30, items=6, columns=3, levels=None):
     return features, weight, cr.gold({**names, "score": label})
 
 
-def plain(weight, features, label, prior, top=None):
+def plain(weight, features, label, penalty, top=None):
     """Minus the log-likelihood of full orders, item by item."""
-    value = prior * (weight**2).sum() / 2
+    value = penalty * (weight**2).sum() / 2
     for task in range(len(features.vocabulary.tasks)):
         rows = features.vocabulary.entry_task == task
         score = (features.value[rows] @ weight)[np.argsort(-label[rows])]
@@ -33,11 +33,11 @@ def plain(weight, features, label, prior, top=None):
     return value
 
 
-def objective(features, gold, prior=0.7, top=None):
+def objective(features, gold, penalty=0.7, top=None):
     label, words = gold.align(features.vocabulary), features.vocabulary
     lists = lists_of(label, words, top)
     data = scaled(features, np.arange(len(features)))
-    return data, LinearLists(data.value, lists, np.ones(len(lists.list_task)), words, prior)
+    return data, LinearLists(data.value, lists, np.ones(len(lists.list_task)), words, penalty)
 
 
 @pytest.mark.parametrize(("levels", "top"), [(None, None), (3, None), (None, 2), (3, 2)])
@@ -56,7 +56,7 @@ def test_gradient_and_curvature_by_finite_differences(levels, top):
 @pytest.mark.parametrize("top", [None, 2])
 def test_the_optimum_is_that_of_the_plain_likelihood(top):
     features, _, gold = made()
-    data, model = objective(features, gold, prior=0.7, top=top)
+    data, model = objective(features, gold, penalty=0.7, top=top)
     label = gold.align(features.vocabulary)
     whitened = cr.Features(features.vocabulary, features.columns, data.value)
     wanted = minimize(plain, np.zeros(3), (whitened, label, 0.7, top), tol=1e-10)
@@ -70,7 +70,7 @@ def test_two_groups_of_which_one_is_single_are_exact():
     """One item before two that nobody put in an order: the sum over both orders."""
     features = cr.features({"item": list("xyz"), "a": [0.3, -1.0, 0.8]})
     gold = cr.gold({"item": list("xyz"), "grade": [1, 0, 0]})
-    data, model = objective(features, gold, prior=0.0)
+    data, model = objective(features, gold, penalty=0.0)
     score = data.value[:, 0] * model.basis[0, 0] * 0.4
     chance = 0.0
     for order in permutations(range(3)):
@@ -84,7 +84,7 @@ def test_two_groups_of_which_one_is_single_are_exact():
 
 def test_weights_are_recovered():
     features, weight, gold = made(tasks=500, items=8)
-    ranker = cr.learn("listmle", features, gold, prior=0.1)
+    ranker = cr.learn("listmle", features, gold, penalty=0.1)
     np.testing.assert_allclose(ranker.model.weight / ranker.model.spread, weight, atol=0.08)
 
 
@@ -118,13 +118,13 @@ def test_scores_far_apart_lose_no_digits():
     assert ranker.fit.steps < 30
 
 
-def test_equal_labels_teach_nothing():
+def test_equal_labels_are_refused():
     features, _, _ = made(tasks=1)
     with pytest.raises(cr.JudgmentError, match="no task has items of different labels"):
         cr.learn("listmle", features, cr.gold({"task": [0, 0], "item": [0, 1], "grade": [1, 1]}))
 
 
-@pytest.mark.parametrize("given", [{"top": 0}, {"prior": -1.0}, {"max_iter": 0}])
+@pytest.mark.parametrize("given", [{"top": 0}, {"penalty": -1.0}, {"max_iter": 0}])
 def test_bad_settings_are_refused(given):
     with pytest.raises(SettingError):
         cr.ListMLE(**given)

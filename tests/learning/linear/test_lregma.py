@@ -18,13 +18,13 @@ def lists(noise, tasks=60, size=15, seed=0):
             rows += [(task, f"a{who}", int(item), place) for place, item in enumerate(order, 1)]
     names = pl.DataFrame({"task": np.repeat(np.arange(tasks), size), "item": np.tile(np.arange(size), tasks)})
     features = names.with_columns(one=x.reshape(-1, 2)[:, 0], two=x.reshape(-1, 2)[:, 1])
-    told = pl.DataFrame(rows, schema=["task", "annotator", "item", "rank"], orient="row")
-    return cr.features(features), cr.judgments(told)
+    ranked = pl.DataFrame(rows, schema=["task", "annotator", "item", "rank"], orient="row")
+    return cr.features(features), cr.judgments(ranked)
 
 
 def test_with_one_annotator_it_is_least_squares():
     features, judgments = lists([3.0])
-    ranker = cr.LRegMA(prior=0.0).learn(features, judgments)
+    ranker = cr.LRegMA(prior=0.0, penalty=0.0).learn(features, judgments)
     given = judgments.rankings
     y = np.zeros(len(features))
     y[given.entry] = 0.5 - (given.position - 1) / 14
@@ -52,13 +52,13 @@ def test_grades_are_lists_with_ties():
     grades = cr.judgments({"annotator": ["ann"] * 4, "item": list("wxyz"), "grade": [3, 3, 1, 0]})
     ranks = cr.judgments({"annotator": ["ann"] * 4, "item": list("wxyz"), "rank": [1, 1, 3, 4]})
     features = cr.features(frame)
-    first, second = (cr.LRegMA().learn(features, told) for told in (grades, ranks))
+    first, second = (cr.LRegMA().learn(features, ranked) for ranked in (grades, ranks))
     assert first.model.weight == pytest.approx(second.model.weight)
     assert first.model.weight[1] == 0
     assert any("1 columns are the same" in note for note in first.notes)
 
 
-def test_what_cannot_be_learned_is_said():
+def test_what_cannot_be_learned_is_refused():
     features = cr.features({"item": ["x", "y"], "age": [1, 2]})
     with pytest.raises(cr.JudgmentError, match="nobody ranked or graded two items of a task"):
         cr.LRegMA().learn(features, cr.judgments({"annotator": ["a", "b"], "item": ["x", "y"], "grade": [1, 2]}))

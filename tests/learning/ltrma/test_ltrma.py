@@ -82,7 +82,7 @@ def test_grades_are_lists_with_ties():
 
 
 def test_side_information_helps_where_the_crowd_is_weak():
-    """Two good annotators among six who all turn the order around the same way cannot be told without help."""
+    """Two good annotators among six of whom four reverse the order cannot be found without side information."""
     theta = np.array([-0.5, -0.5, 0.25, 0.25, 0.25, 0.25])
     features, _, study = made(tasks=40, annotators=6, theta=theta)
     test, truth, _ = made(seed=99)
@@ -102,7 +102,10 @@ def test_side_information_helps_where_the_crowd_is_weak():
 
 
 def test_sparse_lists_are_followed_to_the_end():
-    """Five of fifteen items in each list: steps are short, and must not be taken for none. True side information leads to the same place."""
+    """Five of fifteen items in each list: steps are short, and must not count as converged.
+
+    True side information leads to the same estimates.
+    """
     theta = np.array([-0.45, -0.35, -0.15, 0.0, 0.05])
     features, _, study = made(items=15, tasks=80, annotators=5, theta=theta, length=5)
     best = str(study.judgments.vocabulary.annotators[0])
@@ -120,7 +123,7 @@ def test_sparse_lists_are_followed_to_the_end():
 @pytest.mark.parametrize(
     "known", [{"ranges": (cr.Range("a1", -0.9, 0.1, 20.0),)}, {"orders": (cr.Better("a1", None, 20.0),)}]
 )
-def test_one_good_annotator_is_believed_against_the_others_if_known(known):
+def test_one_annotator_known_to_be_good_outweighs_the_others(known):
     features, _, study = made(tasks=60, annotators=5, theta=np.array([-0.4, 0.4, 0.3, 0.2, 0.1]), length=6)
     names = [str(name) for name in study.judgments.vocabulary.annotators]
     kind, (one,) = next(iter(known.items()))
@@ -130,8 +133,8 @@ def test_one_good_annotator_is_believed_against_the_others_if_known(known):
     assert np.corrcoef(alone.annotators["theta"], study.annotators["theta"])[0, 1] < 0
 
 
-def test_long_lists_of_weak_annotators_do_not_turn_around():
-    """θ of lists of a hundred items is far nearer to 0 than where the steps begin: momentum must not carry it across."""
+def test_long_lists_of_weak_annotators_are_not_reversed():
+    """θ of lists of a hundred items is much closer to 0 than the first θ: momentum must not carry it across."""
     theta = np.array([0.02, -0.3, -0.14, -0.03, -0.07])
     features, _, study = made(items=100, tasks=12, annotators=5, theta=theta)
     for name in ("ltrma-d", "ltrma-mle"):
@@ -156,7 +159,7 @@ def test_tasks_with_truth_need_no_crowd():
 
 
 @pytest.mark.parametrize("name", ["ltrma-s1", "ltrma-s2", "ltrma-s3"])
-def test_methods_for_side_information_insist_on_it(name):
+def test_methods_for_side_information_require_it(name):
     features, _, study = made(tasks=3)
     with pytest.raises(SettingError, match=f"{name} needs .* as side information"):
         cr.learn(name, features, study.judgments)
@@ -175,14 +178,14 @@ def test_annotators_without_lists_have_no_theta():
     assert found["theta"].is_null().to_list() == [False, True]
 
 
-def test_lists_that_tell_nothing_are_refused():
+def test_lists_without_an_order_are_refused():
     features = cr.features({"item": list("xyz"), "a": [1.0, 2.0, 3.0]})
     lists = {"annotator": ["ann", "ann", "bob"], "item": ["x", "y", "x"], "rank": [1, 1, 1]}
     with pytest.raises(cr.JudgmentError, match="no list puts one item before another"):
         cr.learn("ltrma-mle", features, cr.judgments(lists))
 
 
-@pytest.mark.parametrize("given", [{"samples": 0}, {"sweeps": 0}, {"top": -1}, {"seed": -1}, {"prior": -1.0}])
+@pytest.mark.parametrize("given", [{"samples": 0}, {"sweeps": 0}, {"top": -1}, {"seed": -1}, {"penalty": -1.0}])
 def test_bad_settings_are_refused(given):
     with pytest.raises(SettingError):
         cr.LTRMAMLE(**given)

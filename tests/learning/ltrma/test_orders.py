@@ -6,7 +6,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.convert import as_lists
 from crowdrank.learning.ltrma.crowd_lists import crowd_lists
-from crowdrank.learning.ltrma.orders import Orders
+from crowdrank.learning.ltrma.orders import SampledOrders, order_by_votes
 
 
 def study(tasks, *, top_k=False):
@@ -21,6 +21,11 @@ def study(tasks, *, top_k=False):
     return cr.judgments(
         dict(zip(("task", "annotator", "item", "rank"), map(list, zip(*rows, strict=True)), strict=True)), top_k=top_k
     )
+
+
+def sampled(lists, vocabulary, seed, *, below):
+    """Chains that begin with the order of the votes, every list with the same weight."""
+    return SampledOrders(lists, vocabulary, order_by_votes(lists, np.ones(len(lists))), seed, below=below)
 
 
 def costs(groups, others=""):
@@ -63,7 +68,7 @@ def test_posterior_means_agree_with_enumeration(case, top):
     crowd = crowd_lists(as_lists(judgments), words, top)
     score = np.random.default_rng(3).normal(0, 1, words.n_entries)
     theta = np.array([-0.8, -0.3, 0.4])[crowd.annotator]
-    chain = Orders(crowd, words, 5, below=top is not None)
+    chain = sampled(crowd, words, 5, below=top is not None)
     samples, distance = chain.sample(score, theta, 4000, 20)
     names = words.items[words.entry_item]
     of = {item: score[entry] for entry, item in enumerate(names) if words.entry_task[entry] == 0}
@@ -98,7 +103,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("CROWDRANK_THREADS", threads)
-        chain = Orders(crowd, judgments.vocabulary, 1, below=False)
+        chain = sampled(crowd, judgments.vocabulary, 1, below=False)
         found.append(chain.sample(np.zeros(judgments.vocabulary.n_entries), np.full(len(crowd), -0.2), 5, 3))
     assert (found[0][0] == found[1][0]).all()
     assert (found[0][1] == found[1][1]).all()
@@ -110,7 +115,7 @@ def test_steps_cost_the_same_whatever_the_annotators():
     drawn = []
     for judgments, theta in ((many, -0.01), (one, -0.3)):
         crowd = crowd_lists(as_lists(judgments), judgments.vocabulary, None)
-        chain = Orders(crowd, judgments.vocabulary, 2, below=False)
+        chain = sampled(crowd, judgments.vocabulary, 2, below=False)
         drawn.append(chain.sample(np.zeros(5), np.full(len(crowd), theta), 200, 1)[0])
     assert (drawn[0] == drawn[1]).mean() > 0.99
 
@@ -119,7 +124,7 @@ def test_chains_forget_where_they_began():
     """Nobody knows anything about forty items (θ = 0): twenty sweeps later the first of them is anywhere."""
     judgments = study([[tuple(chr(ord("A") + n) for n in range(40))]])
     crowd = crowd_lists(as_lists(judgments), judgments.vocabulary, None)
-    chain = Orders(crowd, judgments.vocabulary, 3, below=False)
+    chain = sampled(crowd, judgments.vocabulary, 3, below=False)
     samples, _ = chain.sample(np.zeros(40), np.zeros(len(crowd)), 400, 20)
     place = np.argmax(samples == 0, axis=1)
     assert place.mean() == pytest.approx(19.5, abs=2.0)

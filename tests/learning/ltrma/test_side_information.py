@@ -12,7 +12,7 @@ from crowdrank.learning.ltrma.side_information import SideError, Solver
 from crowdrank.numerics.mallows import expected_distance
 
 NAMES = ["ann", "bob", "cy", "dee"]
-FAR = np.array([40.0, 80.0, 60.0, 200.0])
+FOUND = np.array([40.0, 80.0, 60.0, 200.0])
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,8 @@ def expertise():
     return Expertise(crowd_lists(as_lists(study.judgments), study.judgments.vocabulary, None), 4, 1.0)
 
 
-def solved(expertise, far=FAR, **side):
-    return Solver(cr.Side(**side), np.array(NAMES, dtype=object), expertise).solve(far)
+def solved(expertise, found=FOUND, **side):
+    return Solver(cr.Side(**side), np.array(NAMES, dtype=object), expertise).solve(found)
 
 
 def expected(theta, lists=20):
@@ -33,7 +33,7 @@ def expected(theta, lists=20):
 
 def test_without_side_information_distances_are_as_expected(expertise):
     theta = solved(expertise)
-    np.testing.assert_allclose([expected(each) for each in theta], FAR + 1, rtol=1e-6)
+    np.testing.assert_allclose([expected(each) for each in theta], FOUND + 1, rtol=1e-6)
 
 
 def test_lists_with_ties_by_enumeration():
@@ -42,11 +42,11 @@ def test_lists_with_ties_by_enumeration():
     judgments = cr.judgments(lists)
     likelihood = Expertise(crowd_lists(as_lists(judgments), judgments.vocabulary, None), 1, 0.0)
     shapes = set(permutations((1, 1, 2, 3, 3, 3)))
-    far = np.array([sum(level[a] > level[b] for a, b in combinations(range(6), 2)) for level in shapes])
+    distance = np.array([sum(level[a] > level[b] for a, b in combinations(range(6), 2)) for level in shapes])
     for theta in (-1.2, -1e-6, 0.4):
-        chance = np.exp(theta * far) / np.exp(theta * far).sum()
+        chance = np.exp(theta * distance) / np.exp(theta * distance).sum()
         _, slope = likelihood.terms(np.array([0]), np.array([theta]), np.array([3.0]))
-        assert slope[0] == pytest.approx(3.0 - (chance * far).sum(), abs=1e-7)
+        assert slope[0] == pytest.approx(3.0 - (chance * distance).sum(), abs=1e-7)
 
 
 def test_what_is_known_is_kept_and_the_others_are_as_before(expertise):
@@ -73,7 +73,7 @@ def test_orders_that_do_not_hold_pool(expertise):
     """Two annotators get the θ of all their lists together."""
     theta = solved(expertise, orders=(cr.Better("bob", ("ann",)),))
     assert theta[0] == pytest.approx(theta[1], abs=1e-6)
-    assert 2 * expected(theta[0]) == pytest.approx(FAR[0] + FAR[1] + 2, rel=1e-4)
+    assert 2 * expected(theta[0]) == pytest.approx(FOUND[0] + FOUND[1] + 2, rel=1e-4)
     np.testing.assert_allclose(theta[2:], solved(expertise)[2:])
 
 
@@ -82,7 +82,7 @@ def test_a_chain_of_orders_pools_as_isotonic_regression_does(expertise):
     orders = (cr.Better("dee", ("bob",)), cr.Better("bob", ("cy",)), cr.Better("cy", ("ann",)))
     theta = solved(expertise, orders=orders)
     assert np.ptp(theta) < 1e-5
-    assert 4 * expected(theta[0]) == pytest.approx(FAR.sum() + 4, rel=1e-4)
+    assert 4 * expected(theta[0]) == pytest.approx(FOUND.sum() + 4, rel=1e-4)
 
 
 SOFT = {
@@ -94,8 +94,8 @@ SOFT = {
 def test_the_gradient_of_soft_side_information_by_finite_differences(expertise):
     solver = Solver(cr.Side(**SOFT), np.array(NAMES, dtype=object), expertise)
     x = np.array([-0.4, -1.1, -0.7, -0.1])
-    slope = approx_fprime(x, lambda at: solver.objective(at, FAR)[0], 1e-7)
-    np.testing.assert_allclose(solver.objective(x, FAR)[1], slope, atol=1e-5)
+    slope = approx_fprime(x, lambda at: solver.objective(at, FOUND)[0], 1e-7)
+    np.testing.assert_allclose(solver.objective(x, FOUND)[1], slope, atol=1e-5)
 
 
 def test_all_kinds_combined_are_at_their_maximum(expertise):
@@ -104,18 +104,18 @@ def test_all_kinds_combined_are_at_their_maximum(expertise):
         "orders": (*SOFT["orders"], cr.Better("cy", ("dee",))),
     }
     solver = Solver(cr.Side(**mixed), np.array(NAMES, dtype=object), expertise)
-    theta = solver.solve(FAR)
+    theta = solver.solve(FOUND)
     assert theta[2] <= -0.5 + 1e-9
     assert theta[2] <= theta[3] + 1e-7
-    best = solver.objective(theta, FAR)[0]
+    best = solver.objective(theta, FOUND)[0]
     rng = np.random.default_rng(0)
     for step in rng.normal(0, 0.02, (200, 4)):
         other = theta + step
         if other[2] <= min(-0.5, other[3]):
-            assert solver.objective(other, FAR)[0] >= best - 1e-9
+            assert solver.objective(other, FOUND)[0] >= best - 1e-9
 
 
-def test_confidence_draws_the_further_the_surer(expertise):
+def test_higher_confidence_draws_further(expertise):
     drawn = [solved(expertise, ranges=(cr.Range("dee", -3, -2, eta),))[3] for eta in (0.1, 5.0, 50.0, float("inf"))]
     assert drawn == sorted(drawn, reverse=True)
     assert drawn[-1] == pytest.approx(-2)
@@ -155,38 +155,38 @@ def test_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[theta]\nann = 'good'", "must be a number"),
-        ("[theta]\nann = { low = 1, high = -1 }", "must go upwards"),
+        ("[theta]\nann = { low = 1, high = -1 }", "give the lower number first"),
         ("[theta]\nann = { least = 1 }", "'least'; it may have theta, low, high, confidence"),
         ("[tehta]\nann = 1", "'tehta'; it may have theta, better, truth"),
-        ("[[better]]\nthan = ['ann']", "must say which annotator"),
+        ("[[better]]\nthan = ['ann']", "must name an annotator"),
         ("[[better]]\nannotator = 'ann'\nconfidence = 0", "confidence of 'ann' is 0"),
         ("[theta", "is not TOML"),
         ("[truth]\ngold = 'nowhere.csv'", "no such file"),
     ],
 )
-def test_bad_files_say_what_is_wrong(tmp_path, text, told):
+def test_bad_files_say_what_is_wrong(tmp_path, text, message):
     path = tmp_path / "side.toml"
     path.write_text(text)
-    with pytest.raises((SideError, cr.JudgmentError), match=told):
+    with pytest.raises((SideError, cr.JudgmentError), match=message):
         cr.read_side(path)
     with pytest.raises(SideError, match="No such file"):
         cr.read_side(tmp_path / "nothing.toml")
 
 
 @pytest.mark.parametrize(
-    ("side", "told"),
+    ("side", "message"),
     [
         (
             {"ranges": (cr.Range("anne", 0, 0),)},
             "names 'anne', who is no annotator of the judgments .did you mean 'ann'",
         ),
-        ({"ranges": (cr.Range("ann", 0, 0), cr.Range("ann", 1, 1))}, "contradicts itself"),
+        ({"ranges": (cr.Range("ann", 0, 0), cr.Range("ann", 1, 1))}, "do not overlap"),
         ({"orders": (cr.Better("ann", ("ann",)),)}, "better than themselves"),
     ],
 )
-def test_side_information_that_does_not_fit_the_judgments(expertise, side, told):
-    with pytest.raises(SideError, match=told):
+def test_side_information_that_does_not_fit_the_judgments(expertise, side, message):
+    with pytest.raises(SideError, match=message):
         solved(expertise, **side)

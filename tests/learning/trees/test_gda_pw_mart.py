@@ -1,4 +1,4 @@
-"""GDA-PW-MART on simulated crowds: better than trees on labels where annotators differ, and no worse where they are all right."""
+"""GDA-PW-MART on simulated crowds: better than trees on labels if annotators differ, no worse if all are right."""
 
 import numpy as np
 import pytest
@@ -36,13 +36,13 @@ def test_no_worse_on_labels_as_good_as_gold(graded, unseen):
     assert ours > graded.ndcg(cr.LambdaMART().learn(features, gold), unseen) - 0.02
 
 
-def test_annotators_are_told_apart(graded):
+def test_spammers_are_less_informative(graded):
     features, gold = graded.training_set(graded.items(60))
     study = cr.simulate.regrade(gold, annotators=20, labels=4, noise=0.4, spammers=0.5, seed=1)
     found = cr.GDAPWMART(rounds=1).learn(features, study.judgments).annotators
     spammer = study.annotators["kind"] == "spammer"
-    told = found["informativeness"].to_numpy()
-    assert told[spammer].max() < told[~spammer].min()
+    informativeness = found["informativeness"].to_numpy()
+    assert informativeness[spammer].max() < informativeness[~spammer].min()
 
 
 @pytest.mark.parametrize("measure", ["ndcg@5", "map", "err", "p@3"])
@@ -53,7 +53,7 @@ def test_any_measure_can_be_learned_for(measure, graded, unseen):
 
 
 def test_gains_are_those_of_grades_as_frequent_as_the_crowds(graded):
-    """Of all entries together, as many are expected to have each grade; entries graded high are expected to gain more."""
+    """Over all entries, the expected shares of the grades are those given; entries graded high gain more."""
     _, gold = graded.training_set(graded.items(60))
     study = prepare(graded.crowd(gold, noise=0.3, spammers=0.0), "study")
     curves = CurveFit(study.rows, study.scales, 1.0, ordered=False, difficulty=False).run(200, 1e-3)
@@ -64,12 +64,12 @@ def test_gains_are_those_of_grades_as_frequent_as_the_crowds(graded):
     assert np.corrcoef(mean, gold.value)[0, 1] > 0.5
 
 
-def test_judgments_of_other_kinds_are_left_aside(graded):
+def test_judgments_of_other_kinds_are_not_used(graded):
     frame = graded.items(10)
     features, gold = graded.training_set(frame)
     judgments = graded.crowd(gold)
     words, given = judgments.vocabulary, judgments.grades
-    told = {
+    grades = {
         "task": words.tasks[words.entry_task[given.entry]].tolist(),
         "item": words.items[words.entry_item[given.entry]].tolist(),
         "annotator": words.annotators[given.annotator].tolist(),
@@ -82,15 +82,17 @@ def test_judgments_of_other_kinds_are_left_aside(graded):
         "right": ["q009-09"],
         "winner": ["q009-00"],
     }
-    both = cr.GDAPWMART(rounds=5).learn(features, cr.judgments(told, vote))
+    both = cr.GDAPWMART(rounds=5).learn(features, cr.judgments(grades, vote))
     alone = cr.GDAPWMART(rounds=5).learn(features, judgments)
     assert np.array_equal(both.model.score(features.value), alone.model.score(features.value))
-    assert any("1 pairs left aside" in note for note in both.notes)
+    assert any("1 pairs not used" in note for note in both.notes)
 
 
 def test_settings_are_checked():
     with pytest.raises(cr.SettingError, match="rest is -1; it must be a number of at least 0"):
         cr.GDAPWMART(rest=-1)
+    with pytest.raises(cr.SettingError, match="shrinkage is -1; it must be a number of at least 0"):
+        cr.GDAPWMART(shrinkage=-1)
     with pytest.raises(cr.SettingError, match="partners is 0"):
         cr.GDAPWMART(partners=0)
     with pytest.raises(cr.SettingError, match="measure is 'tau'"):

@@ -1,4 +1,4 @@
-"""Boosted trees on labels: what they can learn from, and that nothing but the data and the seed decides what comes out."""
+"""Boosted trees on labels: what they can learn from, and that data and seed alone determine the result."""
 
 import sys
 
@@ -75,7 +75,7 @@ def test_a_ranker_is_the_same_after_saving(learner, study, unseen, graded, tmp_p
 def test_the_order_of_rows_does_not_matter(learner, study, frame):
     features, _, judgments = study
     words, given = judgments.vocabulary, judgments.grades
-    told = pl.DataFrame(
+    grades = pl.DataFrame(
         {
             "task": words.tasks[words.entry_task[given.entry]],
             "item": words.items[words.entry_item[given.entry]],
@@ -84,7 +84,7 @@ def test_the_order_of_rows_does_not_matter(learner, study, frame):
         }
     )
     shuffled = cr.features(frame.drop("grade").sample(fraction=1.0, shuffle=True, seed=1))
-    again = cr.judgments(told.sample(fraction=1.0, shuffle=True, seed=2))
+    again = cr.judgments(grades.sample(fraction=1.0, shuffle=True, seed=2))
     scores = [learner.learn(*both).rank(features).score for both in ((features, judgments), (shuffled, again))]
     assert np.array_equal(*scores)
 
@@ -101,7 +101,7 @@ def test_the_number_of_threads_does_not_matter(learner, study, monkeypatch):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-def test_without_lightgbm_it_is_said_how_to_get_it(learner, study, monkeypatch):
+def test_without_lightgbm_the_error_says_how_to_install_it(learner, study, monkeypatch):
     features, _, judgments = study
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(cr.SettingError, match=r"LightGBM.*pip install 'crowdrank\[learn\]'"):
@@ -123,7 +123,7 @@ def test_a_file_that_is_not_whole_is_refused(study, tmp_path, monkeypatch):
         cr.load_ranker(path)
 
 
-def test_items_without_labels_are_left_aside(study, graded, frame):
+def test_items_without_labels_are_not_used(study, graded, frame):
     """They are ranked all the same."""
     features, _, judgments = study
     more = cr.features(frame.drop("grade"), graded.items(5, seed=3, prefix="z").drop("grade"))
@@ -136,7 +136,7 @@ def test_items_without_labels_are_left_aside(study, graded, frame):
         assert any("5 tasks have features and no judgments" in note for note in ranker.notes)
 
 
-def test_what_cannot_be_learned_is_said(study, frame):
+def test_what_cannot_be_learned_is_refused(study, frame):
     features, gold, judgments = study
     same = cr.judgments(frame.select("task", "item").with_columns(annotator=pl.lit("ann"), grade=1))
     with pytest.raises(cr.JudgmentError, match="nothing to learn: no task has items of different labels"):
@@ -145,11 +145,15 @@ def test_what_cannot_be_learned_is_said(study, frame):
         cr.GDAPWMART().learn(features, same)
     with pytest.raises(cr.JudgmentError, match="nothing to learn: all grades are the same"):
         cr.LambdaMART(soft=True).learn(features, same)
-    with pytest.raises(cr.SettingError, match="soft learns from grades, or from a consensus that knows the chances"):
+    with pytest.raises(
+        cr.SettingError, match="soft learns from grades, or from a consensus with probabilities of grades"
+    ):
         cr.LambdaMART(soft=True).learn(features, gold)
     with pytest.raises(cr.SettingError, match="labels is 'mean'; it must be dawid-skene where soft is true"):
         cr.LambdaMART(labels="mean", soft=True)
     with pytest.raises(cr.SettingError, match="rate is 0; it must be a number above 0"):
         cr.LambdaMART(rate=0)
-    with pytest.raises(cr.SettingError, match="gda-pw-mart weighs annotators"):
+    with pytest.raises(
+        cr.SettingError, match="gda-pw-mart learns from the judgments of annotators, not from a Consensus"
+    ):
         cr.GDAPWMART().learn(features, cr.fit("mean", judgments))

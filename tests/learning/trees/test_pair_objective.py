@@ -5,9 +5,10 @@ import pytest
 from scipy.stats import norm
 
 import crowdrank as cr
+from crowdrank.learning.trees.kernels import DEPTH, change
 from crowdrank.learning.trees.pair_objective import PairObjective
-from crowdrank.learning.trees.soft_preferences import DEPTH, SoftPreferences
-from crowdrank.learning.trees.swaps import Swaps, change
+from crowdrank.learning.trees.soft_preferences import SoftPreferences
+from crowdrank.learning.trees.swaps import Swaps
 from crowdrank.methods.grades.curves.curves import CurveFit
 from crowdrank.methods.grades.curves.relevance import prepare
 from crowdrank.methods.supervised.cells.target_measure import target
@@ -25,16 +26,20 @@ def objective(partners=1000, measure="ndcg", **crowd):
     curves = CurveFit(graded.rows, graded.scales, 1.0, ordered=False, difficulty=False).run(50, 1e-2)
     rng = np.random.default_rng(1)
     swaps = Swaps(target(measure), rng.uniform(0, 0.9, len(task)), rng.uniform(0, 0.1, len(task)), task)
-    return PairObjective(graded.rows, task, curves.gaussians, swaps, partners=partners, rest=0.7, seed=0), graded
+    return (
+        PairObjective(graded.rows, task, curves.gaussians, swaps, partners=partners, rest=0.7, seed=0),
+        graded,
+        curves.gaussians,
+    )
 
 
 def weight_of(lists):
-    return lambda d, e: change(lists.how, d, e, lists.place, lists.gain, lists.variance, lists.above, lists.below)
+    return lambda d, e: change(lists, d, e)
 
 
-def slow_value(model, graded, score, lists):
+def slow_value(model, graded, curves, score, lists):
     """Every pair of judgments of a task, with densities as they are written in the paper."""
-    rows, curves, weight, total = graded.rows, model.curves, weight_of(lists), 0.0
+    rows, weight, total = graded.rows, weight_of(lists), 0.0
     for i in range(len(rows.entry)):
         for j in range(len(rows.entry)):
             d, e, a, b = rows.entry[i], rows.entry[j], rows.profile[i], rows.profile[j]
@@ -50,16 +55,16 @@ def slow_value(model, graded, score, lists):
 
 
 def test_the_likelihood_of_all_pairs():
-    model, graded = objective()
+    model, graded, curves = objective()
     score = np.random.default_rng(2).normal(size=len(model.task))
     lists = model.swaps.lists(score)
-    assert model.evaluate(score, lists, 0.0)[0] == pytest.approx(slow_value(model, graded, score, lists))
-    assert model.evaluate(score, lists, 0.4)[0] == pytest.approx(slow_value(model, graded, score, lists))
+    assert model.evaluate(score, lists, 0.0)[0] == pytest.approx(slow_value(model, graded, curves, score, lists))
+    assert model.evaluate(score, lists, 0.4)[0] == pytest.approx(slow_value(model, graded, curves, score, lists))
 
 
 @pytest.mark.parametrize("measure", ["ndcg", "map", "err@3"])
 def test_slopes_by_finite_differences(measure):
-    model, _ = objective(partners=7, measure=measure)
+    model, *_ = objective(partners=7, measure=measure)
     score, small = np.random.default_rng(3).normal(size=len(model.task)), 1e-5
     lists = model.swaps.lists(score)
     slope = model.evaluate(score, lists, 0.3)[1]
@@ -69,9 +74,9 @@ def test_slopes_by_finite_differences(measure):
         assert slope[entry] == pytest.approx((up - down) / (2 * small), rel=1e-5, abs=1e-7)
 
 
-def test_bends_by_finite_differences():
+def test_curvatures_by_finite_differences():
     """Minus the second derivative by each score."""
-    model, _ = objective()
+    model, *_ = objective()
     score, small = np.random.default_rng(3).normal(size=len(model.task)), 1e-4
     lists = model.swaps.lists(score)
     curvature = model.evaluate(score, lists, 0.0)[2]
@@ -83,7 +88,7 @@ def test_bends_by_finite_differences():
 
 def test_every_judgment_counts_as_one():
     """However large or small the weights of a measure are."""
-    model, _ = objective()
+    model, *_ = objective()
     score = np.random.default_rng(4).normal(size=len(model.task))
     slope, _ = model(score)
     model.swaps.gain[:] *= 1e-6
@@ -94,8 +99,8 @@ def test_every_judgment_counts_as_one():
 
 def test_all_others_are_met_from_round_to_round():
     """The mean over many rounds of samples is the sum over all pairs."""
-    sampled, _ = objective(partners=4, items=8)
-    whole, _ = objective(items=8)
+    sampled, *_ = objective(partners=4, items=8)
+    whole, *_ = objective(items=8)
     score = np.random.default_rng(5).normal(size=len(whole.task))
     lists = whole.swaps.lists(score)
     sums = [sampled.evaluate(score, lists, turn)[1:4:2] for turn in np.arange(0, 1, 1 / 128)]
@@ -126,7 +131,7 @@ def test_soft_preferences_are_those_of_two_dice():
     assert model.evaluate(score, lists)[0] == pytest.approx(total)
 
 
-def test_soft_slopes_and_bends_by_finite_differences():
+def test_soft_slopes_and_curvatures_by_finite_differences():
     model, score = soft(8)
     lists, small = model.swaps.lists(score), 1e-5
     _, slope, curvature, _ = model.evaluate(score, lists)

@@ -1,1 +1,1 @@
-"""Linear rankers: `listmle`, from one label per item; `lregma`, from places in lists."""
+"""Linear rankers: `listmle`, from one label per item; `lregma`, from positions in lists."""

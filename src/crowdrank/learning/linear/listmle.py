@@ -1,14 +1,14 @@
-"""ListMLE: a linear ranker under whose scores the lists it learns from are most likely.
+"""ListMLE: a linear ranker under whose scores the training lists are most likely.
 
-The score of an item is a weighted sum of its features. A list is made from the top, each item chosen among those left
-with a chance in proportion to e^score (the Plackett-Luce model); the weights make the likelihood of all lists, less ½
-`prior` Σ weight², as large as it can be. This has one maximum, found by Newton's method. There is one list for each
-task: the order of its labels, which are gold, a consensus, or the scores that the method `labels` finds for the
-judgments. Equal labels are a tie, chosen one after the other as in `plackett-luce`; with `top`, only so many of the
-best are told apart, and all others stand below them.
+The score of an item is a weighted sum of its features. In the Plackett-Luce model a list is chosen from the top, each
+item among those left with a probability in proportion to e^score; the weights maximise the log-likelihood of all lists
+less ½ `penalty` Σ weight². This has one maximum, found by Newton's method. There is one list for each task: the order
+of its labels, which are gold, a consensus, or the scores of the method `labels` for the judgments. Equal labels are a
+tie, chosen one after the other as in `plackett-luce`; with `top`, only the order of that many of the best is used, and
+all others rank below them.
 
 Xia, Liu, Wang, Zhang, Li: Listwise approach to learning to rank, ICML 2008. The paper's gradient descent stops early
-instead of having a prior.
+instead of having a penalty.
 
 >>> import crowdrank as cr
 >>> features = cr.features({"item": ["x", "y", "z"], "age": [3, 1, 2]})
@@ -26,12 +26,12 @@ import numpy as np
 
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData, labels_over
-from crowdrank.learning.linear.model import Linear, LinearLists, Scaled, scaled
+from crowdrank.learning.linear.model import Linear, LinearLists, Scaled, check_penalty, scaled
 from crowdrank.learning.ranker import Model, Ranker
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum
-from crowdrank.settings import check, check_fit
+from crowdrank.settings import check_fit, check_whole_number
 from crowdrank.study import KINDS, Floats, JudgmentError, Rankings, Vocabulary
 
 
@@ -48,17 +48,14 @@ class ListMLE:
     )
     model: ClassVar[type[Model]] = Linear
 
-    labels: str | None = (
-        None  # the method whose scores are learned from judgments; none: crowd-bt, borda or gda, by their kind
-    )
-    top: int | None = None  # learn the order of so many of the best items of each task, and that the others are below
-    prior: float = 1.0  # weight of the penalty on squared weights
+    labels: str | None = None  # the method whose scores are the labels; none: crowd-bt, borda or gda, by the judgments
+    top: int | None = None  # learn the order of only so many of the best items of each task; the others are below
+    penalty: float = 1.0  # weight of the penalty on squared weights
     max_iter: int = 100
     tol: float = 1e-6  # the step of a weight at which the fit has converged
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
-        check_top(self.top)
+        check_weights_fit(self)
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from labels."""
@@ -70,41 +67,43 @@ class ListMLE:
         )
 
 
-class Fitted(Protocol):
-    """The settings that say how weights are fitted to labels."""
+class WeightsFit(Protocol):
+    """The settings of a fit of weights to lists."""
 
     @property
     def top(self) -> int | None: ...
     @property
-    def prior(self) -> float: ...
+    def penalty(self) -> float: ...
     @property
     def max_iter(self) -> int: ...
     @property
     def tol(self) -> float: ...
 
 
-def fitted(features: Features, label: Floats, settings: Fitted) -> tuple[Scaled, Minimum]:
-    """The features of the entries that have labels, and the weights that make the order of the labels most likely."""
+def fitted(features: Features, label: Floats, settings: WeightsFit) -> tuple[Scaled, Minimum]:
+    """The scaled features of the entries that have labels, and the weights under which their order is most likely."""
     known = np.flatnonzero(~np.isnan(label))
     vocabulary = features.vocabulary
     vocabulary = replace(vocabulary, entry_task=vocabulary.entry_task[known], entry_item=vocabulary.entry_item[known])
     lists = lists_of(label[known], vocabulary, settings.top)
     data = scaled(features, known)
-    model = LinearLists(data.value, lists, np.ones(len(lists.list_task)), vocabulary, settings.prior)
+    model = LinearLists(data.value, lists, np.ones(len(lists.list_task)), vocabulary, settings.penalty)
     return data, model.fit(np.zeros(len(features.columns)), settings.max_iter, settings.tol)
 
 
-def check_top(top: int | None) -> None:
-    """Refuse what cannot be a number of places."""
-    check(top is None or (isinstance(top, int) and top >= 1), "top", top, "a whole number of at least 1")
+def check_weights_fit(settings: WeightsFit) -> None:
+    """Refuse settings that no fit of weights can have."""
+    check_fit(None, settings.max_iter, settings.tol)
+    check_penalty(settings.penalty)
+    if settings.top is not None:
+        check_whole_number("top", settings.top)
 
 
 def lists_of(label: Floats, vocabulary: Vocabulary, top: int | None) -> Rankings:
-    """One list for each task with different labels, the best first. What has the lowest label, or comes after `top`, is
-    below at infinity:
+    """One list for each task with different labels, the best first.
 
-    nothing is chosen from what comes last, so that its order, which the labels do not tell, has no part in the
-    likelihood.
+    Entries with the lowest label, or after the first `top`, have the position infinity: their order, which the labels
+    do not give, has no part in the likelihood.
     """
     entry = np.lexsort((-label, vocabulary.entry_task))
     task, ordered = vocabulary.entry_task[entry], label[entry]
@@ -116,15 +115,15 @@ def lists_of(label: Floats, vocabulary: Vocabulary, top: int | None) -> Rankings
     listed = ordered > np.minimum.reduceat(ordered, np.flatnonzero(new_task))[np.cumsum(new_task) - 1]
     if top is not None:
         listed &= group_start - start < top
-    telling = listed[start]  # tasks with more than one label
-    if not telling.any():
-        raise JudgmentError("there is nothing to learn: no task has items of different labels")
-    tasks, row_list = np.unique(task[telling], return_inverse=True)
+    used = listed[start]  # entries of tasks with more than one label
+    if not used.any():
+        raise JudgmentError("there is nothing to learn: no task has items of different labels; give other labels")
+    tasks, row_list = np.unique(task[used], return_inverse=True)
     return Rankings(
         list_annotator=np.zeros(len(tasks), np.int32),
         list_task=tasks.astype(np.int32),
         unlisted_below=np.zeros(len(tasks), dtype=bool),
         row_list=row_list.astype(np.int32),
-        entry=entry[telling].astype(np.int32),
-        position=np.where(listed, -ordered, np.inf)[telling],
+        entry=entry[used].astype(np.int32),
+        position=np.where(listed, -ordered, np.inf)[used],
     )

@@ -1,1 +1,1 @@
-"""Linear rankers learned together with true orders and the annotators' expertise: `ltrma-d`, `ltrma-mle`, `ltrma-s1`, `-s2`, `-s3`."""
+"""Linear rankers estimated with true orders and expertise: `ltrma-d`, `ltrma-mle`, `ltrma-s1`, `-s2`, `-s3`."""

@@ -1,8 +1,8 @@
-"""The lists of a crowd as the E-step needs them: task by task, every item as its number among the task's candidates.
+"""The lists of a crowd as the E-step needs them: by task, each item as its number among the candidates of the task.
 
-The candidates of a task are the items whose order is looked for: those that somebody judged, or, where only the first
-places count (`top`), those that somebody put there. A list cut at `top` has one group of ties at its end, with all that
-comes later.
+The candidates of a task are the items whose order is estimated: those that somebody judged, or, where only the first
+places count (`top`), those that somebody put there. A list cut at `top` ends with one group of ties that has all later
+items.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrowdLists:
-    """Lists sorted by task; list l has `group[shape_starts[l]:shape_starts[l + 1]]` items at its levels, whether candidates or not."""
+    """Lists sorted by task.
 
-    task: Codes  # those with lists that say something; all below is by their number
+    List l has `group[shape_starts[l]:shape_starts[l + 1]]` items at its levels, whether they are candidates or not.
+    """
+
+    task: Codes  # tasks with lists that order items; everything below is by their number here
     places: Whole  # per task: how many places of its order count
     candidate_starts: Whole
     candidate: Codes  # entries
@@ -32,7 +35,7 @@ class CrowdLists:
     row_starts: Whole  # rows of each list
     row: Whole  # candidates by their number within the task
     level: Whole  # ascending within a list; equal is tied
-    list_places: Whole  # per list: how many of its items the order tells apart
+    list_places: Whole  # per list: how many of its items have different places in the order
     shape_starts: Whole
     group: Whole
 
@@ -41,9 +44,9 @@ class CrowdLists:
 
 
 def crowd_lists(lists: Rankings, vocabulary: Vocabulary, top: int | None) -> CrowdLists:
-    """Every list that puts something before something else; the others say nothing."""
+    """All lists that put one item before another; the others are not used."""
     starts, sizes = lists.list_starts, np.diff(vocabulary.task_starts)
-    by_task: dict[int, list[_List]] = {}
+    by_task: dict[int, list[_CutList]] = {}
     for number, (start, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
         task = int(lists.list_task[number])
         unlisted = int(sizes[task]) - (end - start) if lists.unlisted_below[number] else 0
@@ -56,32 +59,34 @@ def crowd_lists(lists: Rankings, vocabulary: Vocabulary, top: int | None) -> Cro
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _List:
+class _CutList:
+    """One list, cut at `top`."""
+
     annotator: int
     entry: Codes
     level: Whole
-    group: Whole  # how many items there are at each level, with those not named
+    group: Whole  # how many items there are at each level, with unlisted ones
     unlisted: int
-    cut: int | None  # the level that holds all that comes later, where there is such a cut
+    cut: int | None  # the level of all later items; None without `top`
 
 
-def _by_content(each: _List) -> tuple[int, bytes, bytes]:
-    """The order of the rows must not matter."""
+def _by_content(each: _CutList) -> tuple[int, bytes, bytes]:
+    """A sort key, so that the order of the rows does not matter."""
     return each.annotator, each.entry.tobytes(), each.level.tobytes()
 
 
-def _cut(annotator: int, entry: Codes, position: Floats, unlisted: int, top: int | None) -> _List:
-    """Groups that begin within the first `top` places stay; the others are one, with what is not listed."""
+def _cut(annotator: int, entry: Codes, position: Floats, unlisted: int, top: int | None) -> _CutList:
+    """Groups that begin within the first `top` places are kept; the others become one, with the unlisted items."""
     first = np.flatnonzero(run_starts(position))
     last = len(first) if top is None else int(np.searchsorted(first, top))
     level = np.minimum(np.searchsorted(first, np.arange(len(entry)), side="right") - 1, last)
     group = np.bincount(level, minlength=last + 1)
     group[last] += unlisted
-    return _List(annotator, entry, level, group[group > 0], unlisted, None if top is None else last)
+    return _CutList(annotator, entry, level, group[group > 0], unlisted, None if top is None else last)
 
 
-def _packed(tasks: Sequence[tuple[int, list[_List]]], vocabulary: Vocabulary, top: int | None) -> CrowdLists:
-    """All of it in flat arrays."""
+def _packed(tasks: Sequence[tuple[int, list[_CutList]]], vocabulary: Vocabulary, top: int | None) -> CrowdLists:
+    """The lists of all tasks in flat arrays."""
     candidates = [_candidates(task, of_task, vocabulary, top) for task, of_task in tasks]
     places = [len(found) if top is None else min(top, len(found)) for found in candidates]
     rows, levels, shapes, list_places, annotators = [], [], [], [], []
@@ -109,8 +114,8 @@ def _packed(tasks: Sequence[tuple[int, list[_List]]], vocabulary: Vocabulary, to
     )
 
 
-def _candidates(task: int, lists: Sequence[_List], vocabulary: Vocabulary, top: int | None) -> Codes:
-    """The entries whose order is looked for."""
+def _candidates(task: int, lists: Sequence[_CutList], vocabulary: Vocabulary, top: int | None) -> Codes:
+    """The entries whose order is estimated."""
     if top is None and any(each.unlisted for each in lists):
         return np.arange(*vocabulary.task_starts[task : task + 2], dtype=np.int32)
     return np.unique(
@@ -118,11 +123,11 @@ def _candidates(task: int, lists: Sequence[_List], vocabulary: Vocabulary, top: 
     )
 
 
-def _rows(each: _List, candidates: Codes) -> tuple[Whole, Whole]:
-    """The candidates that a list puts in an order, and their levels."""
+def _rows(each: _CutList, candidates: Codes) -> tuple[Whole, Whole]:
+    """The candidates in a list, and their levels."""
     number = np.searchsorted(candidates, each.entry)
-    there = candidates[np.minimum(number, len(candidates) - 1)] == each.entry
-    row, level = number[there], each.level[there]
+    found = candidates[np.minimum(number, len(candidates) - 1)] == each.entry
+    row, level = number[found], each.level[found]
     if each.unlisted:
         below = np.setdiff1d(np.arange(len(candidates)), row)
         row, level = np.concatenate([row, below]), np.concatenate([level, np.full(len(below), len(each.group) - 1)])
@@ -130,4 +135,5 @@ def _rows(each: _List, candidates: Codes) -> tuple[Whole, Whole]:
 
 
 def _starts(lengths: Sequence[int]) -> Whole:
+    """Where parts of these lengths begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])

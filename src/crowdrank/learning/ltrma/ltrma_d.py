@@ -1,8 +1,8 @@
-"""LTRMA-D: the two-stage way. First the true orders and the annotators' expertise from the lists alone, then ListMLE.
+"""LTRMA-D: learning in two stages. First true orders and the annotators' expertise from the lists alone, then ListMLE.
 
-The true order of a task and θ of every annotator are estimated as in ltrma-mle, but with all orders equally likely
-before anybody judged: the features say nothing. The ranker is then learned from the mean place of each item. What the
-first stage gets wrong the second learns.
+The true order of a task and θ of every annotator are estimated as in ltrma-mle, but features are not used: all orders
+are equally likely before anybody judged. The ranker is then trained on the mean place of each item. Errors of the first
+stage are learned by the second.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 3. Klementiev, Roth, Small: Unsupervised
 rank aggregation with distance-based models, ICML 2008.
@@ -42,7 +42,7 @@ class LTRMAD(LTRMAMLE):
     )
 
     def learn(self, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
-        """A ranker from the orders that the lists of a crowd agree on best."""
+        """A ranker from the true orders estimated from the lists of a crowd."""
         judgments = judgments_over(features, data, self.description)
         found = estimate(self, features, judgments, side or Side(), weights=False)
         inputs, weights = fitted(features, found.label, self)

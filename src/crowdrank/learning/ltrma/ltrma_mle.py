@@ -1,23 +1,23 @@
-"""LTRMA-MLE: a ranker, the true orders and the expertise of the annotators, learned together from the lists of a crowd.
+"""LTRMA-MLE: a ranker, the true orders and the expertise of the annotators, estimated together from lists.
 
 The true order of a task is drawn by the scores of its items (Plackett-Luce), which are linear in the features; each
-annotator's list scatters around it (Mallows), the less the lower their θ:
+annotator's list is a noisy copy of it (Mallows), the less noisy the lower their θ:
 
-    P(list | order) ∝ exp(θ · the number of pairs put the other way around)
+    P(list | order) ∝ exp(θ · the number of pairs in the opposite order)
 
-θ is far below 0 for an expert, 0 for one who guesses, above 0 for one who turns the order around. What the features say
-about a task helps to see who is right about it, and who is right decides what is learned from it. Lists may be of any
-length, have ties, or leave items out; grades are lists with ties. With `top`, only the first places of each task are
-looked for, and lists are cut there, which makes long lists as cheap as short ones. `annotators` has `theta` beside
+θ is far below 0 for an accurate annotator, 0 for one who guesses, above 0 for one who reverses the order. The features
+of a task help to find the annotators who are right about it, and these determine what is learned from it. Lists may
+have any length, ties, and missing items; grades are lists with ties. With `top`, only the first places of each task are
+estimated, and lists are cut there, which makes long lists as cheap as short ones. `annotators` has `theta` beside
 quality, the share of an annotator's pairs that are in the true order.
 
-What is known of annotators or tasks beforehand can be told as side information (`side.py`): θ or ranges of it, who is
-better than whom, the truth about some tasks. ltrma-s1, ltrma-s2 and ltrma-s3 are the same learner, and insist on some
+Side information (`side_information.py`) gives what is known about annotators or tasks: θ or a range of it, who is
+better than whom, the true order of some tasks. ltrma-s1, ltrma-s2 and ltrma-s3 are the same learner, and require some
 of it.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016. Different here: moves over neighbours, at a cost
-that does not grow with the annotators, instead of random transpositions; all samples instead of the likeliest in the
-M-step; momentum from step to step; and top-k distances as sums over pairs.
+that does not grow with the annotators, instead of random transpositions; all samples instead of the most likely one in
+the M-step; momentum from step to step; and top-k distances as sums over pairs.
 
 >>> import crowdrank as cr
 >>> features = cr.features({"item": list("wxyz"), "age": [4, 3, 1, 2]})
@@ -56,14 +56,14 @@ class LTRMAMLE:
     top: int | None = None  # learn only so many of the first places of each task: for long lists
     samples: int = 10  # true orders of each task that the weights are fitted to, in every step
     sweeps: int = 10  # of the chain between two samples
-    prior: float = 1.0  # weight of the penalty on squared weights
+    penalty: float = 1.0  # weight of the penalty on squared weights
     max_iter: int = 100
-    tol: float = 0.005  # the change of the chance to put neighbours right at which the fit has converged
+    tol: float = 0.005  # converged when the chance to put neighbours right changes by less than this
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     def learn(self, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
-        """A ranker from the lists of a crowd, and what is known beforehand."""
+        """A ranker from the lists of a crowd, and side information."""
         return joint_ranker(self, features, data, side or Side())

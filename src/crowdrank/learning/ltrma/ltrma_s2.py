@@ -1,6 +1,6 @@
 """LTRMA-S2: ltrma-mle where θ of some annotators is known to lie in a range.
 
-θ stays within the range, or, with a confidence below ∞, is drawn into it. A range that goes up to 20 has no upper end.
+θ stays within the range, or, with a finite confidence, is drawn into it. A range that ends at 20 has no upper limit.
 All other side information may be given, too.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 4.
@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData
-from crowdrank.learning.ltrma.crowd_em import joint_ranker, needs
+from crowdrank.learning.ltrma.crowd_em import joint_ranker, require_side_information
 from crowdrank.learning.ltrma.ltrma_mle import LTRMAMLE
 from crowdrank.learning.ltrma.side_information import Side
 from crowdrank.learning.ranker import Ranker
@@ -42,9 +42,9 @@ class LTRMAS2(LTRMAMLE):
     def learn(self, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
         """A ranker from the lists of a crowd, given ranges of θ of some annotators."""
         side = side or Side()
-        needs(
+        require_side_information(
             self.description.name,
-            bool(any(each.low < each.high for each in side.ranges)),
+            any(each.low < each.high for each in side.ranges),
             "ranges of θ of some annotators",
         )
         return joint_ranker(self, features, data, side)

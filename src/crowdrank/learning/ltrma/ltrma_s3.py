@@ -1,8 +1,8 @@
 """LTRMA-S3: ltrma-mle where some annotators are known to be better than others.
 
-The better one's θ stays at or below the others', or, with a confidence below ∞, is drawn there. Annotators whom the
-judgments alone would put the other way around are given the same θ: the one that all their lists together are most
-likely under. All other side information may be given, too.
+The θ of the better one is at most that of the others, or, with a finite confidence, is drawn there. Annotators whom the
+judgments alone would put in the opposite order get the same θ: the most likely one for all their lists together. All
+other side information may be given, too.
 
 Wu, You, Xia, Ma, Hu: Listwise learning to rank from crowds, TKDD 2016, section 4.
 
@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData
-from crowdrank.learning.ltrma.crowd_em import joint_ranker, needs
+from crowdrank.learning.ltrma.crowd_em import joint_ranker, require_side_information
 from crowdrank.learning.ltrma.ltrma_mle import LTRMAMLE
 from crowdrank.learning.ltrma.side_information import Side
 from crowdrank.learning.ranker import Ranker
@@ -44,5 +44,5 @@ class LTRMAS3(LTRMAMLE):
     def learn(self, features: Features, data: TrainingData, side: Side | None = None) -> Ranker:
         """A ranker from the lists of a crowd, given who is better than whom."""
         side = side or Side()
-        needs(self.description.name, bool(side.orders), "who is better than whom")
+        require_side_information(self.description.name, bool(side.orders), "who is better than whom")
         return joint_ranker(self, features, data, side)

@@ -1,15 +1,16 @@
-"""Sampling true orders: a Metropolis chain for each task, whose steps cost the same whatever the number of annotators.
+"""Sampling true orders: a Metropolis chain for each task, whose steps cost the same for any number of annotators.
 
 The posterior of a task's order y, given features and lists, is proportional to PL(y | scores) Π_l exp(θ_l d(y, y_l)).
-The distance is a sum over pairs, so one table `cost[a, b] = Σ_l θ_l · (l puts b before a)` replaces all lists: to swap
-the neighbours a, b multiplies the chance by exp(cost[b, a] − cost[a, b]) and by the change of one denominator of the
-Plackett-Luce model. An item moves over one neighbour, or over several at once, of which short ways are as likely as
-long ones on a logarithmic scale: where lists say little, neighbours alone would take n² sweeps to forget where they
-began. How far a move may go is halved or doubled as long ones fail or succeed. Where only some places count, the item
-at the last of them is also exchanged with one that has none, in a time in proportion to the places.
+The distance is a sum over pairs, so one table `cost[a, b] = Σ_l θ_l · (l puts b before a)` replaces all lists: swapping
+the neighbours a, b multiplies the probability by exp(cost[b, a] − cost[a, b]) and by the change of one denominator of
+the Plackett-Luce model. An item moves over one neighbour or over several at once; lengths of moves are drawn uniformly
+on a logarithmic scale, because with single steps alone, where lists have little information, a chain would take n²
+sweeps to forget its start. The longest length is halved or doubled as long moves are rejected or accepted. Where only
+some places count, the item at the last of them is also exchanged with one that has none, in a time proportional to the
+places.
 
-How long one item stood before another is summed when that changes, so that every step of the chain counts, at the cost
-of those that moved.
+The time that one item stands before another is added up whenever that changes, so that every step of the chain counts,
+at a cost proportional to the items that moved.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import math
 import numba as nb
 import numpy as np
 
-STEEPEST = 300.0  # logarithm of odds beyond which nothing is told apart
+STEEPEST = 300.0  # logarithms of odds are clipped to this
 GOLDEN, FIRST_MIX, SECOND_MIX = (
     np.uint64(0x9E3779B97F4A7C15),
     np.uint64(0xBF58476D1CE4E5B9),
@@ -28,20 +29,19 @@ GOLDEN, FIRST_MIX, SECOND_MIX = (
 SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 HALF, DOWN = np.uint64(32), np.uint64(1 << 16)
 UNIT = 2.0**-32
-WAYS, SOME = 64, np.uint64(63)  # lengths of moves to draw from
-TOO_FEW, MANY = 0.05, 0.2  # of the longest moves succeed: they are too long, may be longer
+N_LENGTHS, LENGTH_BITS = 64, np.uint64(63)  # lengths of moves to draw from, and the bits that choose one
+TOO_FEW, MANY = 0.05, 0.2  # shares of long moves accepted below which they get shorter, above which longer
 
 
 @nb.njit(cache=True, nogil=True)
 def sample_orders(
     lists, theta, worth, rest, order, state, reach, sweeps, first, last, sample_starts, samples, distance
 ):
-    """Run the chains of the tasks `first` to `last` on from `order`, and write the mean distance of every list to
-    `distance`.
+    """Continue the chains of the tasks `first` to `last` from `order`; write the mean distance of each list.
 
-    After every so many `sweeps` (of as many steps as places) the order is kept: each row of `samples` takes one of
-    every task. `rest` is the worth of a task's items that are no candidates. Without rows in `samples` nothing moves,
-    and the distances are those of `order`.
+    After every `sweeps` sweeps (of as many steps as places) the order is stored: each row of `samples` takes one of
+    every task. `worth` is e^score, `rest` its sum over the items of a task that are no candidates. Without rows in
+    `samples` nothing moves, and the distances are those of `order`.
     """
     places, candidate_starts, list_starts, row_starts, row, level = lists
     for task in range(first, last):
@@ -62,6 +62,7 @@ def sample_orders(
 
 @nb.njit(cache=True, nogil=True)
 def _add_costs(start, end, row, level, theta, cost):
+    """Add θ for each pair of a list."""
     for better in range(start, end):
         for worse in range(end - 1, better, -1):
             if level[worse] == level[better]:
@@ -71,7 +72,7 @@ def _add_costs(start, end, row, level, theta, cost):
 
 @nb.njit(cache=True, nogil=True)
 def _distance(start, end, row, level, before, inside):
-    """How long the order put each pair of a list the other way around."""
+    """The time that the chain had each pair of a list in the opposite order, summed over the pairs."""
     total = 0.0
     for better in range(start, end):
         for worse in range(end - 1, better, -1):
@@ -83,33 +84,36 @@ def _distance(start, end, row, level, before, inside):
 
 @nb.njit(cache=True, nogil=True)
 def _run(cost, worth, rest, current, k, steps, state, before, inside, at, samples):
-    """One chain: `before` gets how long both had a place, one before the other; `inside`, how long each had one. Gives the steps made."""
+    """Run one chain, and return its number of steps.
+
+    `before` gets the time that two items had places, the one before the other; `inside`, the time that each had one.
+    """
     n = len(current)
     random, reach = state
-    odds, everywhere, ways = _odds(cost), _sums(cost), _ways(reach[0])
+    odds, row_sum, lengths = _odds(cost), _sums(cost), _lengths(reach[0])
     since, entered = np.zeros((n, n)), np.zeros(n)
-    left = np.empty(k + 1)  # the worth of what is left to choose from, at each place
+    left = np.empty(k + 1)  # the worth of the items left to choose from, at each place
     left[k] = _outside(worth, rest, current, k)
     for p in range(k - 1, -1, -1):
         left[p] = left[p + 1] + worth[current[p]]
-    tried = np.zeros(2)  # the longest moves, and those of them that were made
+    tried = np.zeros(2)  # long moves proposed, and accepted
     for number in range(len(samples) if n > 1 else 0):
         for now in range(number * steps, (number + 1) * steps):
             drawn = _next(random)
             if k < n and _below(drawn, k) == 0:
                 other = k + _below(_next(random), n - k)
                 a, b = current[k - 1], current[other]
-                change = math.exp(_exchanged(cost, everywhere, current, k, a, b))
+                change = math.exp(_exchange_change(cost, row_sum, current, k, a, b))
                 if _unit(_next(random)) * worth[a] < worth[b] * change:
                     current[k - 1], current[other] = b, a
                     left[k] = _outside(worth, rest, current, k)
                     _note_exchange(a, b, current, k, now, before, since, inside, entered)
             elif k > 1:
-                far = ways[drawn & SOME]
-                p = _below(_next(random), k - far)
+                length = lengths[drawn & LENGTH_BITS]
+                p = _below(_next(random), k - length)
                 down = drawn & DOWN > 0
-                moved = _moved(p, p + far, down, _unit(_next(random)), odds, worth, left, current, now, before, since)
-                if 2 * far > reach[0]:
+                moved = _move(p, p + length, down, _unit(_next(random)), odds, worth, left, current, now, before, since)
+                if 2 * length > reach[0]:
                     tried[0] += 1
                     tried[1] += moved
         for p in range(k):
@@ -121,10 +125,10 @@ def _run(cost, worth, rest, current, k, steps, state, before, inside, at, sample
 
 
 @nb.njit(cache=True, nogil=True)
-def _moved(p, q, down, chance, odds, worth, left, current, now, before, since):
-    """Move the item at p behind the one at q, or the one at q before that at p, if it is to be; was it?
+def _move(p, q, down, chance, odds, worth, left, current, now, before, since):
+    """Move the item at p after the one at q, or the one at q before that at p, if accepted; return whether it was.
 
-    `new` is what is left to choose from after the move; always as a sum from below, as differences would lose digits.
+    `new` is the worth of the items left after the move; always a sum from below, because differences lose digits.
     """
     a = current[p] if down else current[q]
     new, ratio = left[q + 1], 1.0
@@ -160,17 +164,17 @@ def _moved(p, q, down, chance, odds, worth, left, current, now, before, since):
 
 
 @nb.njit(cache=True, nogil=True)
-def _ways(reach):
-    """Lengths of moves from 1 to `reach`, evenly by their logarithm."""
-    ways = np.empty(WAYS, np.int64)
-    for number in range(WAYS):
-        ways[number] = np.int64(math.exp(math.log(reach + 0.999) * number / (WAYS - 1)))
-    return ways
+def _lengths(reach):
+    """Lengths of moves from 1 to `reach`, uniform on a logarithmic scale."""
+    lengths = np.empty(N_LENGTHS, np.int64)
+    for number in range(N_LENGTHS):
+        lengths[number] = np.int64(math.exp(math.log(reach + 0.999) * number / (N_LENGTHS - 1)))
+    return lengths
 
 
 @nb.njit(cache=True, nogil=True)
 def _adapt(reach, k, tried):
-    """Between two runs, so that each is a chain whose moves do not depend on where it was."""
+    """Change the longest move; between runs only, so that the moves of a chain do not depend on its past."""
     if tried[1] < TOO_FEW * tried[0]:
         reach[0] = max(reach[0] // 2, 1)
     elif tried[1] > MANY * tried[0]:
@@ -179,7 +183,7 @@ def _adapt(reach, k, tried):
 
 @nb.njit(cache=True, nogil=True)
 def _odds(cost):
-    """By what a swap multiplies the chance, for items a, b that stand in this order."""
+    """The factor by which swapping the neighbours a, b, in this order, multiplies the probability of the lists."""
     n = len(cost)
     odds = np.empty((n, n))
     for a in range(n):
@@ -190,7 +194,7 @@ def _odds(cost):
 
 @nb.njit(cache=True, nogil=True)
 def _sums(cost):
-    """Of the rows; NumPy's own takes seconds to compile."""
+    """The sums of the rows; NumPy's own function takes seconds to compile."""
     total = np.zeros(len(cost))
     for a in range(len(cost)):
         for b in range(len(cost)):
@@ -200,6 +204,7 @@ def _sums(cost):
 
 @nb.njit(cache=True, nogil=True)
 def _outside(worth, rest, current, k):
+    """The worth of all items without a place."""
     total = rest
     for p in range(k, len(current)):
         total += worth[current[p]]
@@ -207,9 +212,9 @@ def _outside(worth, rest, current, k):
 
 
 @nb.njit(cache=True, nogil=True)
-def _exchanged(cost, everywhere, current, k, a, b):
-    """What it adds to the logarithm of the chance that b takes the last place from a: both stand before all that have none."""
-    change = everywhere[b] - everywhere[a]
+def _exchange_change(cost, row_sum, current, k, a, b):
+    """The change of the log-probability if b takes the last place from a, before all items without a place."""
+    change = row_sum[b] - row_sum[a]
     for p in range(k - 1):
         change += cost[a, current[p]] - cost[b, current[p]]
     return min(max(change, -STEEPEST), STEEPEST)
@@ -217,6 +222,7 @@ def _exchanged(cost, everywhere, current, k, a, b):
 
 @nb.njit(cache=True, nogil=True)
 def _note_exchange(a, b, current, k, now, before, since, inside, entered):
+    """Add up the times that end when b takes the last place from a."""
     inside[a] += now - entered[a]
     entered[b] = now
     for p in range(k - 1):
@@ -226,6 +232,7 @@ def _note_exchange(a, b, current, k, now, before, since, inside, entered):
 
 @nb.njit(cache=True, nogil=True)
 def _note_end(current, k, end, before, since, inside, entered):
+    """Add up the times that last until the end of the chain."""
     for p in range(k):
         a = current[p]
         inside[a] += end - entered[a]
@@ -245,7 +252,7 @@ def _next(random):
 
 @nb.njit(cache=True, nogil=True)
 def _unit(drawn):
-    """A number from 0 to 1."""
+    """A number from 0 to 1, from the upper half of the bits."""
     return np.float64(drawn >> HALF) * UNIT
 
 

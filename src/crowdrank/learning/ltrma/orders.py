@@ -1,4 +1,4 @@
-"""The E-step: true orders sampled given scores and expertise, all tasks side by side."""
+"""The E-step: true orders sampled given scores and expertise, all tasks in parallel."""
 
 from __future__ import annotations
 
@@ -14,38 +14,32 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
 from crowdrank.study import Codes, Floats, Rankings, Vocabulary
 
-JOBS = 16  # parts that the tasks are cut into, about equally much work each
-HIGHEST = 300.0  # a score whose exponential is finite, and sums of it
+JOBS = 16  # parts that the tasks are divided into, with about the same work each
+HIGHEST = 300.0  # scores are clipped to this, so that sums of their exponentials are finite
 
 
-class Orders:
-    """A chain of orders for each task, which goes on from one E-step to the next. What comes out does not depend on the
-    threads.
+class SampledOrders:
+    """A chain of orders for each task, continued from one E-step to the next. Results do not depend on the threads.
 
-    With `below`, the items of a task that are no candidates stand below all that are; without, they are left out.
+    `start` is where the chains begin (`order_by_votes`). With `below`, the items of a task that are no candidates rank
+    below all candidates; without, they are not part of the order.
     """
 
-    def __init__(self, lists: CrowdLists, vocabulary: Vocabulary, seed: int, *, below: bool) -> None:
-        self.lists, self.vocabulary, self.below = lists, vocabulary, below
+    def __init__(self, lists: CrowdLists, vocabulary: Vocabulary, start: Whole, seed: int, *, below: bool) -> None:
+        self.lists, self.vocabulary, self.order, self.below = lists, vocabulary, start, below
         self.state = np.random.default_rng(seed).integers(0, 2**63, len(lists.task)).astype(np.uint64)
         self.sample_starts: Whole = np.r_[0, np.cumsum(lists.places)]
-        self.order: Whole = np.zeros(0, np.int64)
-        self.reach: Whole = np.maximum(lists.places - 1, 1)  # how far an item may move at once
-        self.begin(np.ones(len(lists)))
+        self.reach: Whole = np.maximum(lists.places - 1, 1)  # how far an item may move in one step
         self.parts = _parts(lists)
 
-    def begin(self, weight: Floats) -> None:
-        """Begin with the orders of the votes: by how many more items each stands before than behind, over all lists by their weight."""
-        self.order = _by_votes(self.lists, weight)
-
     def distances(self) -> Floats:
-        """The distance of every list from the present order."""
+        """The distance of every list from the current order."""
         return self.sample(np.zeros(self.vocabulary.n_entries), np.zeros(len(self.lists)), 0, 1)[1]
 
     def sample(self, score: Floats, theta: Floats, samples: int, sweeps: int) -> tuple[Codes, Floats]:
-        """So many orders of each task (a row has the entries of one after the other), with so many sweeps between them;
-        and the mean distance of every list from all orders that the chain went through. `score` is by entry, `theta` by
-        list.
+        """Sampled orders, and the mean distance of every list from all orders that the chains passed through.
+
+        A row has one order of each task, with `sweeps` between two rows. `score` is by entry, `theta` by list.
         """
         lists = self.lists
         worth = np.exp(np.clip(score, -HIGHEST, HIGHEST))
@@ -63,7 +57,7 @@ class Orders:
         return lists.candidate[drawn + np.repeat(lists.candidate_starts[:-1], lists.places)], distance
 
     def _rest(self, worth: Floats) -> Floats:
-        """The worth of all that stands below the candidates of each task."""
+        """The sum of e^score of the items below the candidates of each task."""
         if not self.below:
             return np.zeros(len(self.lists.task))
         other = worth.copy()
@@ -85,8 +79,11 @@ class Orders:
         )
 
 
-def _by_votes(lists: CrowdLists, weight: Floats) -> Whole:
-    """The numbers of candidates, task by task, those with most votes first."""
+def order_by_votes(lists: CrowdLists, weight: Floats) -> Whole:
+    """The candidates of each task by their number, those with most votes first.
+
+    The votes of an item: how many more items it stands before than behind, summed over lists by their weight.
+    """
     number = np.repeat(np.arange(len(lists)), np.diff(lists.row_starts))
     task_of_list = np.repeat(np.arange(len(lists.task)), np.diff(lists.list_starts))
     same = run_starts(number, lists.level)
@@ -102,7 +99,7 @@ def _by_votes(lists: CrowdLists, weight: Floats) -> Whole:
 
 
 def _parts(lists: CrowdLists) -> Sequence[int]:
-    """Where to cut the tasks. Setting up takes as long as there are pairs in the lists, sampling as long as there are places."""
+    """Where to divide the tasks: preparing costs as much as there are pairs in the lists, sampling as many places."""
     rows = np.add.reduceat(np.diff(lists.row_starts) ** 2, lists.list_starts[:-1])
     work = np.cumsum(rows + np.diff(lists.candidate_starts) ** 2 + 1000 * lists.places)
     cuts = np.searchsorted(work, np.linspace(0, work[-1], JOBS + 1)[1:-1], side="right")

@@ -1,1 +1,1 @@
-"""Rankers of gradient-boosted trees (LightGBM): `lambdamart`, from labels; `gda-pw-mart`, from the grades of every annotator."""
+"""Rankers of gradient-boosted trees (LightGBM): `lambdamart`, from labels; `gda-pw-mart`, from grades of annotators."""

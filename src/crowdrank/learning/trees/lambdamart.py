@@ -1,12 +1,12 @@
-"""LambdaMART: boosted trees that put items with higher labels first, with an eye to the places where it counts (NDCG).
+"""LambdaMART: boosted trees that rank items with higher labels first, with more weight on the first places (NDCG).
 
-LightGBM's lambdarank on one label per item (the two-stage way): the grades of gold or of a consensus found before, or
-those that the method `labels` finds for the judgments; with `labels="random"`, one of the grades each item was given.
-Scores of methods are cut into grades as frequent as those the crowd gave (`crowdrank.labels`), or into five steps where
-nobody gave grades.
+LightGBM's lambdarank on one label per item (two-stage learning): the grades of gold or of a consensus fitted before, or
+those that the method `labels` gives for the judgments; with `labels="random"`, one of the grades of each item. Scores
+of methods are cut into grades as frequent as those that the annotators gave (`crowdrank.labels`), or into five steps
+where nobody gave grades.
 
-With `soft`, labels are not taken for certain. For two items the target is the chance that one has the higher grade,
-from the chances of the grades that `dawid-skene` finds for each; what an order is worth, from their expected gains
+With `soft`, labels are uncertain. For two items the target is the probability that one has the higher grade, from the
+probabilities of the grades that `dawid-skene` gives for each; the weight of a pair comes from their expected gains
 (EM-smoothed preferences).
 
 Burges: From RankNet to LambdaRank to LambdaMART, Microsoft Research 2010. Ke et al.: LightGBM, NeurIPS 2017. Metrikov,
@@ -26,7 +26,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.learning.features import Features
-from crowdrank.learning.labels import Labels, TrainingData, judgments_over, labels_over
+from crowdrank.learning.labels import ItemLabels, TrainingData, judgments_over, labels_over
 from crowdrank.learning.ranker import Model, Ranker
 from crowdrank.learning.trees.model import Trees, check_trees, grow, grow_for_grades
 from crowdrank.learning.trees.soft_preferences import SoftPreferences
@@ -52,12 +52,10 @@ class LambdaMART:
     )
     model: ClassVar[type[Model]] = Trees
 
-    labels: str | None = (
-        None  # the method whose labels are learned from judgments, or random; none: crowd-bt, borda or gda, by their kind
-    )
-    soft: bool = False  # learn from the chances of grades that dawid-skene finds
-    rounds: int = 100  # trees
-    rate: float = 0.05  # share of what a tree says that is added to the scores
+    labels: str | None = None  # the method that gives the labels, or random; none: crowd-bt, borda or gda, by the kind
+    soft: bool = False  # learn from the probabilities of grades that dawid-skene gives
+    rounds: int = 100  # number of trees
+    rate: float = 0.05  # learning rate: the share of each tree's output that is added to the scores
     leaves: int = 15  # of a tree
     seed: int = 0
 
@@ -72,7 +70,7 @@ class LambdaMART:
         )
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:
-        """A ranker from one label per item, or (`soft`) from the chances of its grades."""
+        """A ranker from one label per item, or (`soft`) from the probabilities of its grades."""
         if self.soft:
             trees, labels = self._from_chances(features, data)
         else:
@@ -87,18 +85,20 @@ class LambdaMART:
         )
 
     def _from_grades(self, features: Features, grade: Floats) -> Trees:
+        """Trees from one grade per entry, NaN for entries without."""
         known = np.flatnonzero(~np.isnan(grade))
         task = features.vocabulary.entry_task[known]
         if not ((np.diff(task) == 0) & (np.diff(grade[known]) != 0)).any():
-            raise JudgmentError("there is nothing to learn: no task has items of different labels")
+            raise JudgmentError("there is nothing to learn: no task has items of different labels; give other labels")
         return grow_for_grades(features.value[known], grade[known], task, self)
 
-    def _from_chances(self, features: Features, data: TrainingData) -> tuple[Trees, Labels]:
+    def _from_chances(self, features: Features, data: TrainingData) -> tuple[Trees, ItemLabels]:
+        """Trees from the probabilities of the grades of each entry, and its labels."""
         if isinstance(data, Judgments):
             data = fit("dawid-skene", judgments_over(features, data, replace(self.description, takes=("grades",))))
         if not isinstance(data, Consensus) or data.grade_chances is None:
             raise SettingError(
-                "soft learns from grades, or from a consensus that knows the chances of grades (dawid-skene's)"
+                "soft learns from grades, or from a consensus with probabilities of grades (cr.fit('dawid-skene', …))"
             )
         at = entries_in(features.vocabulary, data.vocabulary)
         chance = np.where(at[:, None] >= 0, data.grade_chances[at], np.nan)
@@ -117,14 +117,16 @@ class LambdaMART:
         return grow(features.value[known], objective, self), labels
 
 
-def _random(features: Features, judgments: Judgments, settings: LambdaMART) -> Labels:
-    """One of the grades of each entry, every one as likely as any other."""
+def _random(features: Features, judgments: Judgments, settings: LambdaMART) -> ItemLabels:
+    """One of the grades of each entry, drawn with equal probabilities."""
     kept = judgments_over(features, judgments, replace(settings.description, takes=("grades",)))
     grades, n = kept.grades, kept.vocabulary.n_entries
-    order = np.lexsort((grades.grade, grades.annotator, grades.entry))  # whatever order the judgments came in
+    order = np.lexsort(
+        (grades.grade, grades.annotator, grades.entry)
+    )  # so that the order of the judgments does not matter
     starts = np.searchsorted(grades.entry[order], np.arange(n + 1))
     count = np.diff(starts)
     drawn = starts[:-1] + (np.random.default_rng(settings.seed).random(n) * count).astype(np.int64)
     label = np.full(n, np.nan)
     label[count > 0] = grades.grade[order[drawn[count > 0]]]
-    return Labels(label, label, annotator_columns(kept, *agreement(kept, label)), kept.notes)
+    return ItemLabels(label, label, annotator_columns(kept, *agreement(kept, label)), kept.notes)

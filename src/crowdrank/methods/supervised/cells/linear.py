@@ -25,7 +25,7 @@ from crowdrank.methods.supervised.cells.training_set import TrainedMethod, Train
 from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_whole_number, check_choice
+from crowdrank.settings import check_choice, check_whole_number
 from crowdrank.study import Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
 
 WEIGHTS = ("mixed", "own", "shared")

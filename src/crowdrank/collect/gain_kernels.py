@@ -1,11 +1,11 @@
-"""How much a question is expected to tell: the information gain of Chen et al. (WSDM 2013), eq. 10, with ties.
+"""The expected information of a question: the information gain of Chen et al. (WSDM 2013), eq. 10, with ties.
 
     Σ over the answers  P(answer) · [ KL(score of i) + KL(score of j) + γ KL(quality of k) ]
 
-each KL from the belief before to the belief after (`methods/pairs/votes/online_kernels.py`). For given beliefs about
-the annotator, the gain in quality depends on the pair only by C1, the chance that the first is truly better (and, for a
-tie, by how much rarer ties are than between equal entries): where one annotator is asked about many pairs it is
-tabulated, and what is left is arithmetic.
+Each KL is between the distributions after and before the answer (`methods/pairs/votes/online_kernels.py`). For a given
+Beta of the annotator, the gain in quality depends on the pair only through C1, the probability that the first is truly
+better (and, for a tie, through how much rarer ties are than between equal entries). So where one annotator is asked
+about many pairs it is tabulated, and the rest is arithmetic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crowdrank.methods.pairs.votes.online_kernels import KAPPA, logistic, matche
 
 CELLS = 512  # of a table of quality gains
 NARROW = 2.0  # variance up to which `small_excess` is exact to nine digits
-# Without checks for divisions by zero the compiler takes four pairs at once.
+# Without checks for divisions by zero the compiler vectorises over four pairs.
 arithmetic = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
 
 
@@ -35,7 +35,7 @@ def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out)
 
 @nb.njit(cache=True, nogil=True)
 def score_gain(gap, v, w, alpha, beta, ties):
-    """The gain in two scores of variances `v` and `w`, how far C1 is above ½, and the chance of a tie."""
+    """The gain in two scores of variances `v` and `w`, C1 − ½, and the probability of a tie."""
     p, q = logistic(gap), logistic(-gap)
     lead, first, pull, curvature, pull_other, curvature_other = answers(p, q, v + w, alpha, beta)
     if not ties > 0:
@@ -61,13 +61,13 @@ def quality_gain(gap, spread, alpha, beta, ties):
 
 @nb.njit(cache=True, nogil=True)
 def rarity(gap, ties):
-    """Ties between entries so far apart, in proportion to ties between equal ones."""
+    """The probability of a tie at this gap, relative to that between equal entries."""
     return tie_at(gap, ties)[0] * (ties + 2) / ties
 
 
 @nb.njit(cache=True, nogil=True)
 def decided_quality_gain(known, alpha, beta):
-    """What a vote tells of quality, if it is known so well who is better: 2 |C1 − ½|, 0 not at all, 1 for certain."""
+    """The gain in quality of a vote, where `known` = 2 |C1 − ½|: 0 if the order is unknown, 1 if it is certain."""
     total = 0.0
     for better in ((1 + known) / 2, (1 - known) / 2):
         right, wrong = better * alpha, (1 - better) * beta
@@ -78,33 +78,35 @@ def decided_quality_gain(known, alpha, beta):
 
 @nb.njit(cache=True, nogil=True)
 def tied_quality_gain(rarer, alpha, beta):
-    """What a tie tells of quality."""
+    """The gain in quality of a tie."""
     a, b = tie_moments(alpha, beta, rarer)
     return beta_divergence(a, b, alpha, beta)
 
 
 @arithmetic
 def answers(p, q, spread, alpha, beta):
-    """How far C1 is above ½, the chance that the first is put first, and pull and bend of either answer; p = σ(gap), q = 1 − p."""
+    """C1 − ½, the probability that the first is put first, and slope and curvature of either answer.
+
+    p is σ(gap), q is 1 − p.
+    """
     lead = (p - 0.5) / (1 + spread * p * q)
-    told, told_other = alpha * p / (alpha * p + beta * q), alpha * q / (alpha * q + beta * p)
-    curvature, curvature_other = told * (1 - told) - p * q, told_other * (1 - told_other) - p * q
-    return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), told - p, curvature, told_other - q, curvature_other
+    after, after_other = alpha * p / (alpha * p + beta * q), alpha * q / (alpha * q + beta * p)
+    curvature, curvature_other = after * (1 - after) - p * q, after_other * (1 - after_other) - p * q
+    return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), after - p, curvature, after_other - q, curvature_other
 
 
 @nb.njit(cache=True, nogil=True)
 def moved(v, w, pull, curvature):
-    """KL of two normals that a judgment moves, from what they were."""
+    """KL of the distributions of two scores after a judgment from those before."""
     x, y = max(v * curvature, KAPPA - 1), max(w * curvature, KAPPA - 1)
     return 0.5 * (x - math.log1p(x) + y - math.log1p(y) + (v + w) * pull * pull)
 
 
 @arithmetic
 def row_gains(i, start, end, odds, variance, alpha, beta, gain, lead):
-    """The gain in scores of entry i beside each of a range, and how far C1 is above ½; no ties, all variances at most
-    NARROW.
+    """The gain in scores of entry i with each entry of a range, and C1 − ½.
 
-    `odds` are e^mean.
+    For studies without ties whose variances are all at most NARROW. `odds` are e^mean.
     """
     for j in range(start, end):
         v, w, p = variance[i], variance[j], odds[i] / (odds[i] + odds[j])
@@ -127,7 +129,7 @@ def small_excess(x):
 
 @nb.njit(cache=True, nogil=True)
 def looked_up(table, x):
-    """The value at x in [0, 1] of a function known at CELLS + 1 places, along the parabola through the nearest three."""
+    """The value at x in [0, 1] of a function tabulated at CELLS + 1 points: the parabola through the nearest three."""
     at = x * CELLS
     middle = min(max(int(at + 0.5), 1), CELLS - 1)
     below, here, above = table[middle - 1], table[middle], table[middle + 1]
@@ -137,7 +139,7 @@ def looked_up(table, x):
 
 @nb.njit(cache=True, nogil=True)
 def fill_table(alpha, beta, ties, table):
-    """The gain in quality of a Beta, by what is known of who is better; and that of a tie, where there are ties, by its rarity."""
+    """Tabulate the gain in quality of a vote by 2 |C1 − ½| and, where there are ties, that of a tie by its rarity."""
     for cell in range(CELLS + 1):
         table[0, cell] = decided_quality_gain(cell / CELLS, alpha, beta)
         if ties > 0:
@@ -155,7 +157,7 @@ def beta_divergence(a, b, alpha, beta):
 
 @nb.njit(cache=True, nogil=True)
 def digamma(x):
-    """As `numerics.special.digamma`, of one number."""
+    """As `numerics.special.digamma`, for one number."""
     below = 0.0
     while x < 8:
         below += 1 / x

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 from scipy.special import betaln
 
-from crowdrank.collect import gain as kernels
+from crowdrank.collect import gain_kernels as kernels
 from crowdrank.methods.pairs.votes.online_kernels import KAPPA, tie, win
 
 GAPS = (-5.0, -0.7, 0.0, 0.3, 2.0)
@@ -38,11 +38,11 @@ def expected_gain(gap, v, w, beta, ties, gamma):
         answers.append((tie(gap, *beta, ties), 1))
     total = 0.0
     for (chance, pull, curvature, *after), sign in answers:
-        told = gamma * kl_beta(after, beta)
+        gained = gamma * kl_beta(after, beta)
         for mean, variance, direction in ((gap, v, sign), (0.0, w, -sign)):
             moved = mean + direction * variance * pull
-            told += kl_normal(moved, variance * max(1 + variance * curvature, KAPPA), mean, variance)
-        total += chance * told
+            gained += kl_normal(moved, variance * max(1 + variance * curvature, KAPPA), mean, variance)
+        total += chance * gained
     assert sum(chance for (chance, *_), _ in answers) == pytest.approx(1)
     return total
 
@@ -97,7 +97,7 @@ def test_the_table_of_ties():
 @pytest.mark.parametrize("alpha", [1.0, 2.0, 10.0, 30.0, 400.0])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 5.0, 100.0])
 def test_quality_gains_are_convex(alpha, beta):
-    """The bound that the pool leans on: no more than in proportion to what is known of the pair."""
+    """The bound that the pool relies on: at most in proportion to what is known of the pair."""
     table = np.zeros((2, kernels.CELLS + 1))
     kernels.fill_table(alpha, beta, 0.0, table)
     assert np.diff(table[0], 2).min() >= -1e-12
@@ -105,7 +105,7 @@ def test_quality_gains_are_convex(alpha, beta):
 
 
 def test_what_gains_mean():
-    """Close pairs, unsure items and good annotators tell more; a pair whose order is known tells about the annotator alone."""
+    """Close pairs, uncertain items and good annotators gain more; of a pair in known order only quality is learned."""
     good, spammer = (30.0, 2.0), (30.0, 30.0)
     assert one_gain(0.0, 0.5, 0.5, good, 0.0, 0.0) > one_gain(3.0, 0.5, 0.5, good, 0.0, 0.0)
     assert one_gain(0.0, 0.5, 0.5, good, 0.0, 0.0) > one_gain(0.0, 0.1, 0.1, good, 0.0, 0.0)

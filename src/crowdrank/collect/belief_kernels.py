@@ -1,4 +1,4 @@
-"""Beliefs around fitted scores and qualities: what the judgments tell of each entry and annotator by itself."""
+"""Variances and Betas around fitted scores and qualities, for each entry and annotator given all others."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from crowdrank.methods.pairs.votes.online_kernels import (
 
 @nb.njit(cache=True, nogil=True)
 def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta, counts):
-    """Beliefs around the means, in place: variances and Betas come in as the priors', and leave as the judgments have them."""
+    """Update variances and Betas, in place, from the priors' to those given the judgments and the fitted means."""
     for r in range(len(outcome)):
         counts[0 if outcome[r] != 0 else 1] += 1
     ties = tie_threshold(counts)
     precision = 1 / variance
     for r in range(len(outcome)):
         i, j = left[r], right[r]
-        told = information(mean[i] - mean[j], quality[annotator[r]], ties)
-        precision[i] += told
-        precision[j] += told
+        gained = information(mean[i] - mean[j], quality[annotator[r]], ties)
+        precision[i] += gained
+        precision[j] += gained
     for i in range(len(precision)):
         variance[i] = 1 / precision[i]
     for r in range(len(outcome)):
@@ -44,7 +44,7 @@ def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta
 
 @nb.njit(cache=True, nogil=True)
 def information(gap, quality, ties):
-    """What an answer of an annotator of this quality tells of the gap (Fisher information)."""
+    """The Fisher information about the gap in an answer of an annotator of this quality."""
     p, q = logistic(gap), logistic(-gap)
     left = quality * p + (1 - quality) * q
     rise = (2 * quality - 1) * p * q
@@ -59,7 +59,7 @@ def information(gap, quality, ties):
 
 @nb.njit(cache=True, nogil=True)
 def expected_narrowing(i, j, mean, variance, alpha, beta, ties):
-    """What an answer is expected to leave of the variances of two entries."""
+    """The expected factors by which an answer reduces the variances of two entries."""
     gap, spread = mean[i] - mean[j], variance[i] + variance[j]
     of_i, of_j, total = 0.0, 0.0, 0.0
     for outcome in (1, -1, 0):

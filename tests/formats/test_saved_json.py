@@ -1,0 +1,43 @@
+import json
+
+import pytest
+
+from crowdrank.formats.saved_json import load_saved, saved_bytes
+from crowdrank.settings import SettingError
+from crowdrank.study import JudgmentError
+
+WHAT = "thing, as `make` writes it"
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    path = tmp_path / "thing.json"
+    path.write_bytes(saved_bytes("thing 1", {"names": ["ä", "b"], "number": 0.1}))
+    assert load_saved(path, "thing 1", WHAT, lambda saved: (saved["names"], saved["number"])) == (["ä", "b"], 0.1)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "7", "{}", '{"format": "thing 1"}'])
+def test_incomplete_files_are_refused(tmp_path, content):
+    path = tmp_path / "thing.json"
+    path.write_text(content)
+    with pytest.raises(JudgmentError, match=r"thing.json: is not a whole thing, as `make` writes it"):
+        load_saved(path, "thing 1", WHAT, lambda saved: saved["names"])
+
+
+def test_other_formats_and_missing_files_are_refused(tmp_path):
+    path = tmp_path / "thing.json"
+    path.write_text(json.dumps({"format": "thing 2"}))
+    with pytest.raises(JudgmentError, match=r"thing.json: is a 'thing 2'; this version reads 'thing 1'"):
+        load_saved(path, "thing 1", WHAT, dict)
+    with pytest.raises(JudgmentError, match="No such file"):
+        load_saved(tmp_path / "none.json", "thing 1", WHAT, dict)
+
+
+def test_errors_of_the_input_say_which_file(tmp_path):
+    path = tmp_path / "thing.json"
+    path.write_text('{"format": "thing 1"}')
+
+    def refuse(_):
+        raise SettingError("prior is -1")
+
+    with pytest.raises(SettingError, match=r"thing.json: prior is -1"):
+        load_saved(path, "thing 1", WHAT, refuse)
