@@ -93,7 +93,7 @@ def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
     write_files({path: table})
 
 
-def write_files(tables: Mapping[FilePath, Any]) -> None:
+def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any]) -> None:
     """Write several files at once: all of them, or none. What is bytes already is written as it is."""
     write_all(
         {
