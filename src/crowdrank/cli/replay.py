@@ -59,8 +59,9 @@ def replay(
     """Compare how soon policies find the ranking: each policy asks for recorded answers, every answer is used once, and
     the ranking is measured against gold.
 
-    Several values of --gamma are compared side by side. Example: crowdrank replay pool.csv --gold gold.csv --policy
-    information-gain,random --budget 1000
+    Several values of --gamma are compared side by side.
+
+    Example: crowdrank replay votes.csv --gold gold.csv --budget 200
     """
     options.check_outputs([out], [*files, gold], other=[chart])
     texts = options.assignments(settings, "--set")

@@ -23,7 +23,7 @@ def train(
         typer.Argument(metavar="JUDGMENTS", help="Files of judgments, as for `rank`.", show_default=False),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="See `crowdrank methods`: listmle, ltrma-mle, lambdamart, …")
+        str, typer.Option(metavar="NAME", help="See `crowdrank methods`; for example listmle, ltrma-mle or lambdamart.")
     ] = "ltrma-mle",
     settings: options.MethodSettings = None,
     gold: Annotated[
@@ -47,7 +47,7 @@ def train(
 ) -> None:
     """Learn to rank items by their features, from judgments that cannot all be trusted.
 
-    Example: crowdrank train features.csv lists.csv --method ltrma-mle --out ranker.json
+    Example: crowdrank train features.csv lists.csv --out ranker.json
     """
     files = list(judgments or ())
     options.check_outputs([annotators], options.given(features, *files, gold, side_information), other=[out])
