@@ -118,7 +118,7 @@ def _show_all(every: list[Description]) -> None:
             "intervals": [yes_or_no(about.gives_intervals) for about in of_family],
             "what it is": [about.summary for about in of_family],
         }
-        screen.show_table(title, columns, longest=None)
+        screen.show_table(title, columns, longest=None, not_wrapped=["method"])
         screen.say()
     screen.say("`crowdrank methods NAME` shows one in full, with its settings.")
 

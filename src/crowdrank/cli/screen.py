@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -29,7 +29,12 @@ def console() -> Console:
 
 
 def show_table(
-    title: str, columns: Mapping[str, Sequence[Any]], *, longest: int | None = CELL, header: bool = True
+    title: str,
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    longest: int | None = CELL,
+    header: bool = True,
+    not_wrapped: Collection[str] = (),
 ) -> None:
     """Show a table with numbers to the right and words, cut after `longest` characters, to the left."""
     # The table's own title would be wrapped at the width of the table.
@@ -37,7 +42,9 @@ def show_table(
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header)
     for name, values in columns.items():
         number = all(isinstance(value, int | float) or value is None for value in values)
-        table.add_column(name, justify="right" if number else "left", header_style="dim", overflow="fold")
+        justify: Literal["right", "left"] = "right" if number else "left"
+        no_wrap = name in not_wrapped
+        table.add_column(name, justify=justify, header_style="dim", overflow="fold", no_wrap=no_wrap)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(_cell(value, longest) for value in row))
     console().print(table)

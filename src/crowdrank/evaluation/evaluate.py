@@ -86,7 +86,7 @@ def evaluate(
 
 
 def _consensus_of(frame: Any) -> Consensus:
-    from crowdrank.formats.encode import scores_of  # here, not above: whoever has a Consensus needs no reader
+    from crowdrank.formats.encode_gold import scores_of  # here, not above: whoever has a Consensus needs no reader
     from crowdrank.formats.source import of_frame
 
     source, kind = of_frame(frame)
