@@ -56,9 +56,7 @@ def choice(name: str, value: object, among: Sequence[str]) -> None:
     check(value in among, name, value, f"one of {', '.join(among)}")
 
 
-def did_you_mean(
-    name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6, suffix: str = ""
-) -> str:
+def did_you_mean(name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6, suffix: str = "") -> str:
     """A hint for a message: the known names closest to a misspelt one, each with a suffix; nothing where none is close.
 
     >>> did_you_mean("ndgc", ["ndcg", "map"], suffix="@10")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import crowdrank as cr
 from crowdrank.formats.encode import TIE_WORDS
-from crowdrank.formats.names import Entries, BitSet, SortedKeys
+from crowdrank.formats.names import BitSet, Entries, SortedKeys
 
 FILES = ["v.csv", "v.tsv", "v.jsonl", "v.parquet", "v.csv.gz", "v.tsv.zst", "v.jsonl.gz", "v.parquet.zst"]
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

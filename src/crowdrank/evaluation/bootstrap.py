@@ -84,7 +84,8 @@ def _without_intervals(chosen: Method) -> Method:
 def _for_rounds(chosen: Method, consensus: Consensus) -> Method:
     """The method with the settings that it chose from the whole study, and only as exact as resampling needs."""
     settings = settings_of(chosen)
-    changed = {name: value for name, value in consensus.settings.items() if settings.get(name, value) is None}
+    open_settings = [name for name, value in settings.items() if value is None]
+    changed = {name: value for name, value in consensus.settings.items() if name in open_settings}
     if {"intervals", "tol"} <= settings.keys():  # scores in log-odds
         changed["tol"] = max(settings["tol"], ROUND_TOL)
     return replace(chosen, **changed)  # type: ignore[type-var]

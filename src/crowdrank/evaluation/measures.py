@@ -8,8 +8,8 @@
 | `p@k` | precision |
 | `recall@k` | the share of all relevant items of the gold that is among the first k, as trec_eval's recall |
 | `map`, `map@k` | average precision; recall base: all relevant items of the gold, as trec_eval's map and map_cut |
-| `rbp`, `rbp.95`, … `@k` | rank-biased precision, persistence .8 by default; an item is relevant or not, as ir-measures' RBP(rel=1) |
-| `err`, `err@k` | expected reciprocal rank; users stop with probability (2^g − 1) / 2^top, top: the largest gold grade |
+| `rbp`, `rbp.95`, … `@k` | rank-biased precision, persistence .8 by default; as ir-measures' RBP(rel=1) |
+| `err`, `err@k` | expected reciprocal rank; users stop with probability (2^g − 1) / 2^top, top: the largest grade |
 | `mrr`, `mrr@k` | reciprocal rank of the first relevant item |
 | `acc` | share of pairs of different gold that the scores order the same way (Chen et al., WSDM 2013, eq. 20) |
 | `tau` | Kendall's τ-b |
@@ -18,8 +18,8 @@
 trec_eval's own names (ndcg_cut_10, P_10, recip_rank, recall_100) are understood, and shown as ours. docs/measures.md
 has the details.
 
-Items of grade 1 or more are relevant. Negative grades (spam, broken pages) have no gain. gdeval's err always uses 4 as
-the top grade; ours is the same if the gold has a 4.
+Items of grade 1 or more are relevant; rbp does not distinguish their grades. Negative grades (spam, broken pages) have
+no gain. gdeval's err always uses 4 as the top grade; ours is the same if the gold has a 4.
 """
 
 from __future__ import annotations
