@@ -117,7 +117,7 @@ def agreement(size: str) -> None:
     apart = np.abs(found.grade_chances - chances[:, order]).max()
     print(
         f"{size}: {steps} steps, crowd-kit {seconds:.2f} s, crowdrank {own['seconds']:.2f} s, "
-            f"probabilities differ by at most {apart:.1e}"
+        f"probabilities differ by at most {apart:.1e}"
     )
 
 

@@ -75,7 +75,7 @@ def main() -> None:
             print(f"{name}: {got['study']}")
             print(
                 f"  {got['seconds']:.1f} s; arrays {got['arrays'] / 1e6:.0f} MB, "
-            f"peak {got['peak'] / 1e6:.0f} MB above the start"
+                f"peak {got['peak'] / 1e6:.0f} MB above the start"
             )
             print(f"  ratio {ratio:.1f}, promised {PROMISED_RATIO}: {'kept' if ratio <= PROMISED_RATIO else 'BROKEN'}")
 

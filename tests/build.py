@@ -124,8 +124,7 @@ def usual_ties(study: Judgments, link="logistic") -> float:
 
 
 def log_posterior(study: Judgments, score, prior, link="logistic", **profile) -> float:
-    """The log-likelihood of a study's pairs and of the virtual item; profiles: one for all, or one per pair.
-    """
+    """The log-likelihood of a study's pairs and of the virtual item; profiles: one for all, or one per pair."""
     votes = study.pairs
     left, right, tie = chances(score[votes.left] - score[votes.right], link, **profile)
     chance = np.select([votes.outcome == LEFT, votes.outcome == RIGHT], [left, right], tie)

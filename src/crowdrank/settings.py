@@ -52,7 +52,11 @@ def check_choice(name: str, value: object, among: Sequence[str]) -> None:
     check(value in among, name, value, f"one of {', '.join(among)}")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a message: the known name that is closest to a misspelt one; nothing where none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+def did_you_mean(name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6, suffix: str = "") -> str:
+    """A hint for a message: the known names closest to a misspelt one, each with a suffix; nothing where none is close.
+
+    >>> did_you_mean("ndgc", ["ndcg", "map"], suffix="@10")
+    " (did you mean 'ndcg@10'?)"
+    """
+    close = difflib.get_close_matches(name, list(known), n=most, cutoff=cutoff)
+    return f" (did you mean {' or '.join(repr(each + suffix) for each in close)}?)" if close else ""

@@ -1,4 +1,4 @@
-"""Files to run the command on, and three ways to run it: in this process (quick), as the user does, and in a terminal."""
+"""Files for the command, and three ways to run it: in this process (quick), in its own process, and in a terminal."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -59,6 +60,34 @@ def folder(made, tmp_path, monkeypatch) -> Path:
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def features_and_lists(folder) -> None:
+    """Features of a true order, and the lists of a crowd."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30 * 6, 2))
+    names = {"task": [f"q{n:02}" for n in np.repeat(np.arange(30), 6)], "item": np.tile(np.arange(6), 30).tolist()}
+    cr.write(pl.DataFrame({**names, "a": x[:, 0], "b": x[:, 1]}), "features.csv")
+    gold = cr.gold({**names, "score": x @ [1.0, 2.0]})
+    cr.write(gold, "truth.csv")
+    study = cr.simulate.rankings(annotators=4, theta=np.array([-2.0, -1.0, -0.5, 0.3]), gold=gold, seed=1)
+    cr.write(study.judgments, "lists.csv")
+
+
+@pytest.fixture
+def training_and_test_files(folder) -> None:
+    """Training and test files: `ann` is right, `bob` says the opposite."""
+    rng = np.random.default_rng(0)
+    for name, tasks in (("train", 15), ("test", 5)):
+        rows, gold = [], []
+        for task in range(tasks):
+            grade = rng.permutation([0, 1, 2, 3])
+            gold += [(f"{name}{task}", item, int(value)) for item, value in enumerate(grade)]
+            rows += [(f"{name}{task}", "ann", item, 4 - int(value)) for item, value in enumerate(grade)]
+            rows += [(f"{name}{task}", "bob", item, 1 + int(value)) for item, value in enumerate(grade)]
+        cr.write(pl.DataFrame(rows, schema=["task", "annotator", "item", "rank"], orient="row"), f"{name}.csv")
+        cr.write(pl.DataFrame(gold, schema=["task", "item", "grade"], orient="row"), f"{name}-gold.csv")
 
 
 @pytest.fixture

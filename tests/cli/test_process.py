@@ -43,7 +43,7 @@ def test_terminal(in_terminal, width):
     assert done.code == 0
     lines = plain(done.out).splitlines()
     assert max(len(line) for line in lines) <= width
-    assert "note: anonymous.csv has no annotator column: all its judgments count as one" in plain(done.out).replace(
+    assert "note: anonymous.csv has no annotator column: all its judgments count as those" in plain(done.out).replace(
         "\n", " "
     )
 

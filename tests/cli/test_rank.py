@@ -153,6 +153,6 @@ def test_ballots_of_one_name(run, folder):
     (folder / "ballots.csv").write_text("Voter;Candidate;Place\nv; Anna;1\nw;Anna;1\nx;Bo;1\n")
     done = run("rank", "ballots.csv")
     assert "nothing could be ranked" in done.out
-    assert "note: most lists name one item alone, which compares nothing" in done.out
+    assert "note: most lists name a single item, which compares nothing" in done.out
     run("rank", "ballots.csv", "--top-k", "--out", "r.csv")
     assert pl.read_csv(folder / "r.csv")["item"].to_list() == ["Anna", "Bo"]

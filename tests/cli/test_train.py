@@ -1,86 +1,88 @@
-"""`rank --train`, `--save`, `--load`, and `compare --folds`."""
+"""`crowdrank train`."""
 
 import json
 
-import numpy as np
 import polars as pl
 import pytest
 
 import crowdrank as cr
 
-
-@pytest.fixture(autouse=True)
-def learning(folder):
-    """Training and test files: `ann` is right, `bob` the other way around."""
-    rng = np.random.default_rng(0)
-    for name, tasks in (("train", 15), ("test", 5)):
-        rows, gold = [], []
-        for task in range(tasks):
-            grade = rng.permutation([0, 1, 2, 3])
-            gold += [(f"{name}{task}", item, int(value)) for item, value in enumerate(grade)]
-            rows += [(f"{name}{task}", "ann", item, 4 - int(value)) for item, value in enumerate(grade)]
-            rows += [(f"{name}{task}", "bob", item, 1 + int(value)) for item, value in enumerate(grade)]
-        cr.write(pl.DataFrame(rows, schema=["task", "annotator", "item", "rank"], orient="row"), f"{name}.csv")
-        cr.write(pl.DataFrame(gold, schema=["task", "item", "grade"], orient="row"), f"{name}-gold.csv")
+pytestmark = pytest.mark.usefixtures("features_and_lists")
 
 
-TRAIN = ["--method", "crf", "--train", "train.csv", "--train-gold", "train-gold.csv", "--set", "max_iter=15"]
-
-
-def test_train_and_rank(run):
-    done = run("rank", "test.csv", *TRAIN, "--out", "ranking.csv", "--annotators", "annotators.csv")
+def test_train_and_predict(run):
+    done = run("train", "features.csv", "lists.csv", "--out", "ranker.json", "--annotators", "annotators.csv")
     assert (done.code, done.err) == (0, "")
-    found = cr.evaluate(cr.read_ranking("ranking.csv"), cr.read_gold("test-gold.csv"), ["ndcg"])
-    assert found.mean["ndcg"] == 1.0
-    annotators = pl.read_csv("annotators.csv")
-    assert annotators["use"].to_list() == ["used", "inverted"]
-    assert {"missing", "preferred", "beaten"} <= set(annotators.columns)
+    assert "ltrma-mle: learned from 2 columns of 180 items; converged" in done.out
+    assert "ranker written to ranker.json" in done.out
+    theta = pl.read_csv("annotators.csv")["theta"]
+    assert theta.to_list() == sorted(theta)
+    done = run("predict", "ranker.json", "features.csv", "--out", "ranking.csv")
+    assert done.code == 0
+    assert "ranking written to ranking.csv" in done.out
+    assert cr.evaluate(cr.read_ranking("ranking.csv"), cr.read_gold("truth.csv"), ["tau"]).mean["tau"] > 0.95
 
 
-def test_save_and_load(run):
-    assert run("rank", "test.csv", *TRAIN, "--save", "model.json", "--out", "first.csv").code == 0
-    done = run("rank", "test.csv", "--load", "model.json", "--out", "second.csv")
-    assert (done.code, done.err) == (0, "")
-    assert pl.read_csv("second.csv").equals(pl.read_csv("first.csv"))
-    said = json.loads(run("rank", "test.csv", "--load", "model.json", "--json").out)
-    assert said["method"] == "crf"
-    assert said["settings"]["max_iter"] == 15
+def test_for_machines(run):
+    done = run(
+        "train",
+        "features.csv",
+        "lists.csv",
+        "--method",
+        "listmle",
+        "--set",
+        "labels=borda",
+        "--out",
+        "ranker.json",
+        "--json",
+    )
+    told = json.loads(done.out)
+    assert (told["method"], told["settings"]["labels"], told["columns"]) == ("listmle", "borda", ["a", "b"])
+    told = json.loads(run("predict", "ranker.json", "features.csv", "--json").out)
+    assert len(told["ranking"]) == 180
+
+
+def test_gold_instead_of_judgments(run):
+    assert run("train", "features.csv", "--gold", "truth.csv", "--method", "listmle", "--out", "ranker.json").code == 0
+
+
+def test_side_information(run, folder):
+    (folder / "side.toml").write_text(
+        '[theta]\nannotator1 = -2\n[[better]]\nannotator = "annotator2"\nthan = ["annotator3"]\n'
+    )
+    words = ("--method", "ltrma-s1", "--side-information", "side.toml", "--annotators", "annotators.csv")
+    assert run("train", "features.csv", "lists.csv", *words).code == 0
+    assert pl.read_csv("annotators.csv")["theta"][0] == -2.0
+
+
+def test_a_letor_file(run, folder):
+    table = pl.read_csv("features.csv")
+    lines = [f"0 qid:{task} 1:{a} 2:{b} #docid = {item}" for task, item, a, b in table.iter_rows()]
+    (folder / "features.txt").write_text("\n".join(lines))
+    assert run("train", "features.txt", "lists.csv", "--method", "ltrma-d", "--out", "ranker.json").code == 0
+    assert run("predict", "ranker.json", "features.txt", "--out", "ranking.run").code == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "told"),
     [
+        (["train", "features.csv"], "give files of judgments to learn from, or --gold"),
         (
-            ["--method", "crf"],
-            "crf learns from gold before it ranks: give --train FILE and --train-gold FILE, or --load FILE",
+            ["train", "features.csv", "lists.csv", "--gold", "truth.csv"],
+            "give files of judgments to learn from, or --gold",
         ),
-        (["--method", "crf", "--train", "train.csv"], "give --train FILE and --train-gold FILE"),
-        (
-            ["--method", "borda", "--train", "train.csv", "--train-gold", "train-gold.csv"],
-            "borda does not learn from gold",
-        ),
-        (["--train", "train.csv", "--train-gold", "train-gold.csv"], "need a --method that learns"),
-        (["--load", "model.json", "--method", "crf"], "--load ranks by what was learned before"),
-        ([*TRAIN, "--save", "model.csv"], "written to a .json file"),
-        ([*TRAIN, "--gold", "test-gold.csv"], "what is learned from is --train-gold"),
-        (["--load", "nowhere.json"], "nowhere.json: No such file"),
-        (["--load", "train.csv"], "train.csv: is not a whole trained model"),
+        (["train", "features.csv", "lists.csv", "--method", "ltrma"], "did you mean 'ltrma-d'"),
+        (["train", "features.csv", "lists.csv", "--method", "ltrma-s2"], "ltrma-s2 needs ranges"),
+        (["train", "features.csv", "lists.csv", "--set", "sample=3"], "no setting 'sample'"),
+        (["train", "features.csv", "votes.csv", "--method", "ltrma-mle"], "ltrma-mle needs rankings or grades"),
+        (["train", "features.csv", "grades.parquet"], "share no item"),
+        (["train", "features.csv", "lists.csv", "--leave-out", "c"], "no column 'c' to leave out"),
+        (["train", "features.csv", "lists.csv", "--out", "features.csv"], "is named twice"),
+        (["predict", "truth.csv", "features.csv"], "is not a whole trained model"),
+        (["predict", "nothing.json", "features.csv"], "No such file"),
     ],
 )
-def test_options_that_do_not_go_together(run, words, message):
-    done = run("rank", "test.csv", *words, "--out", "ranking.csv")
+def test_what_is_wrong_is_said(run, words, told):
+    done = run(*words)
     assert done.code == 2
-    assert message in done.err
-    with pytest.raises(FileNotFoundError):
-        pl.read_csv("ranking.csv")
-
-
-def test_compare_with_folds(run):
-    words = ["--gold", "train-gold.csv", "--method", "borda,weighted-borda", "--measure", "ndcg", "--out", "table.csv"]
-    assert run("compare", "train.csv", *words, "--folds", "3").code == 0
-    assert pl.read_csv("table.csv")["method"].to_list() == ["weighted-borda", "borda"]
-    folds = {"task": [f"train{number}" for number in range(15)], "fold": [number % 2 for number in range(15)]}
-    cr.write(pl.DataFrame(folds), "folds.csv")
-    done = run("compare", "train.csv", *words, "--folds", "folds.csv")
-    assert (done.code, done.err) == (0, "")
-    assert "give folds" in run("compare", "train.csv", *words).err
+    assert told in done.err

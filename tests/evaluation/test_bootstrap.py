@@ -66,7 +66,7 @@ def test_higher_levels_are_wider(sampled):
 
 
 def test_wider_over_annotators_when_they_differ():
-    """Each annotator has a taste of their own: judgments of one are alike, and another crowd would have said something else."""
+    """Annotators have preferences of their own: judgments by one agree, and another crowd would judge differently."""
     rng = np.random.default_rng(4)
     taste = rng.normal(0, 2, (12, 6))
     who = np.repeat(np.arange(12), 100)
@@ -161,7 +161,7 @@ def test_one_row_per_annotator_and_task():
 
 
 def test_who_is_drawn_twice_says_everything_twice():
-    """Two annotators, so that some rounds hold one of them twice: scores of those are of that one's grades said twice."""
+    """With two annotators, some rounds hold one of them twice: their scores are those of the grades given twice."""
     grades = {"annotator": ["a"] * 3 + ["b"] * 3, "item": list("xyzxyz"), "grade": [1, 2, 3, 3, 2, 1]}
     consensus = cr.bootstrap(cr.BradleyTerry(prior=1.0), cr.judgments(grades), rounds=60, over="annotators", level=0.99)
     twice = pl.concat([pl.DataFrame(grades)[:3], pl.DataFrame(grades)[:3].with_columns(annotator=pl.lit("a again"))])
@@ -225,4 +225,4 @@ def test_what_few_rounds_have_is_said():
     """z is on one ballot of five: a third of the rounds do not draw it, and all others put it first."""
     lists = {"annotator": list("aabbccddee"), "item": list("xyxyxyxyzx"), "rank": [1, 2] * 5}
     consensus = cr.bootstrap("borda", cr.judgments(lists), rounds=50)
-    assert any("1 entries hang on so few judgments" in note for note in consensus.notes)
+    assert any("1 entries have so few judgments" in note for note in consensus.notes)

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from crowdrank.study import Gold, JudgmentError
 
 @pytest.fixture(scope="module")
 def graded(build):
-    """Twenty tasks of eight items, graded by three annotators with little noise and three who have it backwards at times."""
+    """Twenty tasks of eight items, graded by three annotators with little noise and three sometimes reversed."""
     rng = np.random.default_rng(0)
     value, rows = {}, []
     for t in range(20):
@@ -80,22 +81,20 @@ def test_a_method_much_worse_is_marked(build, graded):
 
 
 class Backwards(Mean):
-    """The mean upside down."""
+    """The mean, reversed."""
 
-    name = "backwards"
+    description = replace(Mean.description, name="backwards")
 
     def fit(self, judgments):
-        from dataclasses import replace
-
         consensus = Mean.fit(self, judgments)
-        return replace(consensus, score=-consensus.score, notes=(*consensus.notes, "this is upside down"))
+        return replace(consensus, score=-consensus.score, notes=(*consensus.notes, "this is reversed"))
 
 
 def test_notes_of_one_method_carry_its_name_and_shared_ones_do_not(graded):
     study, gold = graded
     half = Gold(gold.vocabulary, np.where(np.arange(len(gold)) % 2, gold.value, np.nan), "grade")
     found = compare(study, half, ["mean", Backwards()])
-    assert "backwards: this is upside down" in found.notes
+    assert "backwards: this is reversed" in found.notes
     assert sum("have no gold" in note for note in found.notes) == 1
 
 
@@ -113,7 +112,7 @@ def test_a_method_that_cannot_is_a_note(build):
 def test_one_task_cannot_be_tested(build):
     study = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("t", "bob", "b", "c", "b")])
     found = compare(study, Gold(study.vocabulary, np.array([2.0, 1.0, 0.0]), "score"))
-    assert "one task: no test over tasks is possible" in found.notes
+    assert "the study has one task: significance tests need at least two" in found.notes
     assert len(found.tests) == 0
     assert found.tests.columns[:3] == ["measure", "method", "against"]
 
@@ -121,7 +120,7 @@ def test_one_task_cannot_be_tested(build):
 def test_the_same_method_twice_is_told_apart_by_its_settings(graded):
     found = compare(*graded, [BradleyTerry(), BradleyTerry(prior=5.0), Borda()], "map")
     assert sorted(found.evaluations) == ["borda", "bradley-terry", "bradley-terry(prior=5.0)"]
-    with pytest.raises(SettingError, match="borda is named twice"):
+    with pytest.raises(SettingError, match="borda is given twice"):
         compare(*graded, ["borda", Borda()], "map")
 
 
@@ -161,7 +160,9 @@ def test_methods_that_write_out_millions_of_pairs_are_left_out():
     found = cr.compare(lists, gold, measures=["tau"])
     assert "borda" in found.evaluations
     assert not any(METHODS[name].description.expands_to_pairs for name in found.evaluations)
-    assert any(note.startswith("bradley-terry, thurstone") and "name them" in note for note in found.notes)
+    assert any(
+        note.startswith("not compared: bradley-terry, thurstone") and "name them" in note for note in found.notes
+    )
 
 
 def test_what_is_no_judgments_is_refused():

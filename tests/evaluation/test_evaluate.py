@@ -17,9 +17,9 @@ def test_means_are_over_the_tasks_in_both_and_the_rest_is_said(ranking, truth):
     np.testing.assert_allclose(found.values, [[0.5, 0.25, 0.5], [0, 0, 0]])
     assert found.mean == pytest.approx({"p@2": 0.25, "map": 0.125, "mrr": 0.25})
     assert found.notes == (
-        "1 ranked task without gold: left out",
-        "1 task of the gold not ranked: left out",
-        "1 of 5 ranked items have no gold: taken as not relevant",
+        "1 ranked task without gold: not evaluated",
+        "1 task of the gold not ranked: not evaluated",
+        "1 of 5 ranked items have no gold: treated as not relevant",
         "1 of 5 items with gold are not ranked: they count as not retrieved",
         "1 of 2 tasks have no relevant item: they count 0",
     )
@@ -28,7 +28,7 @@ def test_means_are_over_the_tasks_in_both_and_the_rest_is_said(ranking, truth):
 def test_unjudged_items_may_be_left_out_of_the_lists(ranking, truth):
     found = evaluate(ranking(RUN), truth(GOLD), ["p@2", "map", "mrr"], unjudged="ignore")
     np.testing.assert_allclose(found.values[0], [0.5, 0.5, 1])
-    assert "1 of 5 ranked items have no gold: left out of the lists" in found.notes
+    assert "1 of 5 ranked items have no gold: removed from the lists" in found.notes
     with pytest.raises(SettingError, match="unjudged is 'drop'; it must be one of nonrelevant, ignore"):
         evaluate(ranking(RUN), truth(GOLD), unjudged="drop")
 
@@ -40,7 +40,7 @@ def test_tasks_without_relevant_item_may_be_left_out_of_the_mean(ranking, truth)
     assert np.isnan(found.values[1, 0])
     assert found.mean["map"] == 0.25
     assert found.values[1, 1] == 0  # the order of a and b is still known, and wrong
-    assert "1 of 2 tasks have no relevant item: left out of the mean" in found.notes
+    assert "1 of 2 tasks have no relevant item: excluded from the mean" in found.notes
 
 
 def test_a_measure_defined_nowhere_is_nan_without_a_warning(ranking, truth):
@@ -78,7 +78,7 @@ def test_it_prints_and_pickles(ranking, truth):
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
     assert str(found).splitlines()[:3] == ["Evaluation: mean of 2 tasks", "  map  0.1250", "  p@2  0.2500"]
-    assert "note: 1 ranked task without gold: left out" in str(found)
+    assert "note: 1 ranked task without gold: not evaluated" in str(found)
 
 
 def test_the_usual_measures_follow_the_gold(ranking, truth):

@@ -9,6 +9,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.evaluation.folds import cross_fitted, folds_of, outside
+from crowdrank.methods.protocols import Description
 
 
 def study(tasks=10):
@@ -20,11 +21,12 @@ def study(tasks=10):
 
 @dataclass(frozen=True)
 class Spy:
-    """A supervised method that remembers whose gold it saw, and scores every task by how many tasks it learned from."""
+    """A supervised method that records whose gold it saw, and scores every task by how often it was trained."""
 
     seen: ClassVar[list[set[str]]] = []
-    name: ClassVar[str] = "crf"
-    takes: ClassVar[tuple[str, ...]] = ("rankings",)
+    description: ClassVar[Description] = Description(
+        name="crf", family="supervised", summary="Records what it sees.", takes=("rankings",)
+    )
 
     def train(self, judgments, gold, validation=None):  # noqa: ARG002
         value = gold.align(judgments.vocabulary)
@@ -60,7 +62,7 @@ def test_a_number_of_folds_of_equal_size():
 
 def test_every_task_with_gold_must_be_in_a_fold():
     judgments, gold = study()
-    with pytest.raises(cr.JudgmentError, match="9 tasks with gold are in no fold, such as 'q1'"):
+    with pytest.raises(cr.JudgmentError, match="9 tasks with gold are in no fold, for example 'q1'"):
         folds_of({"q0": "a"}, judgments, gold, seed=0)
     with pytest.raises(cr.SettingError, match="at least 2"):
         folds_of({f"q{number}": "a" for number in range(10)}, judgments, gold, seed=0)
@@ -92,7 +94,7 @@ def test_folds_from_a_file(tmp_path):
     cr.write(pl.DataFrame({"task": ["a", "b", "a"], "fold": [1, 2, 1]}), tmp_path / "folds.csv")
     assert cr.read_folds(tmp_path / "folds.csv") == {"a": "1", "b": "2"}
     cr.write(pl.DataFrame({"task": ["a", "b", "a"], "fold": [1, 2, 2]}), tmp_path / "folds.csv")
-    with pytest.raises(cr.JudgmentError, match=r"folds.csv:4: task 'a' is in fold '1' too"):
+    with pytest.raises(cr.JudgmentError, match=r"folds.csv:4: task 'a' is also in fold '1'"):
         cr.read_folds(tmp_path / "folds.csv")
     cr.write(pl.DataFrame({"task": ["a"], "part": [1]}), tmp_path / "folds.csv")
     with pytest.raises(cr.JudgmentError, match="no column 'fold'"):

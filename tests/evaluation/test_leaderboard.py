@@ -10,7 +10,7 @@ def test_columns_line_up_and_marks_have_a_legend():
         "a            0.5000       nan      1.50",
         "a-long-name  0.2500†  -0.1250     12.25",
     ]
-    assert text[3].startswith("† below the best of its column")
+    assert text[3].startswith("† significantly below the best of its column")
     assert text[4:] == ["note: one thing"]
 
 

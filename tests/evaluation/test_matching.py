@@ -46,17 +46,17 @@ def test_a_ranking_without_task_is_of_the_only_one(ranking, truth):
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        ({"item": ["a"], "rank": [1]}, "the ranking names no task, and gold has 2 of them"),
+        ({"item": ["a"], "rank": [1]}, "the ranking has no column task, but gold has 2 tasks"),
         ({"task": ["q1"], "rank": [1]}, "needs item and one of score, rank"),
         (
             {"task": ["Q1"], "item": ["a"], "rank": [1]},
-            "share no task; tasks of the ranking are like 'Q1', those of gold like 'q1', 'q2'",
+            "share no task; tasks of the ranking are for example 'Q1', those of gold 'q1', 'q2'",
         ),
         (
             {"task": ["q1"], "item": ["A"], "rank": [1]},
-            "no ranked item has gold; items of the ranking are like 'A', those of gold like 'a'",
+            "no ranked item has gold; items of the ranking are for example 'A', those of gold 'a'",
         ),
-        ({"task": [], "item": [], "rank": []}, "share no task; tasks of the ranking are like (none)"),
+        ({"task": [], "item": [], "rank": []}, "share no task; tasks of the ranking are for example (none)"),
     ],
 )
 def test_rankings_that_cannot_be_used_say_why(truth, columns, says):

@@ -34,12 +34,12 @@ def test_names_say_depth_and_persistence(name, depth, persistence):
         ("ndgc@10", "'ndcg@10'"),
         ("kendal-tau", "tau"),
         ("map.5", "'map'"),
-        ("qwxz", "no measure 'qwxz'; there are ndcg"),
+        ("qwxz", "no measure 'qwxz'; the measures are ndcg"),
         ("", "no measure ''"),
-        ("p", "p needs a depth, as in p@10"),
-        ("ndcg@0", "'ndcg@0' has no depth: the least is 1, as in ndcg@1"),
-        ("recall", "recall needs a depth, as in recall@10"),
-        ("tau@5", "whole lists"),
+        ("p", "'p' needs a depth; write for example p@10"),
+        ("ndcg@0", "the depth of 'ndcg@0' is 0; the smallest is 1, as in ndcg@1"),
+        ("recall", "'recall' needs a depth; write for example recall@10"),
+        ("tau@5", "tau has no depth"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest_known(name, says):
@@ -80,9 +80,7 @@ def test_every_family_is_listed_and_parses_and_pickles():
 def test_gain_needs_grades(truth, kind):
     gold = truth({"q": {"a": 1, "b": 2}}, kind)
     assert [each.name for each in choose(None, gold)] == ["acc", "tau", "spearman"]
-    with pytest.raises(
-        JudgmentError, match=f"map needs gold grades; this gold has {kind}s, which serve acc, tau, spearman"
-    ):
+    with pytest.raises(JudgmentError, match=f"map needs gold grades; this gold has {kind}s: use acc, tau, spearman"):
         choose(["acc", "map"], gold)
 
 
@@ -92,7 +90,7 @@ def test_usual_measures_one_name_and_names_named_twice(truth):
     assert [each.name for each in choose("map", gold)] == ["map"]
     assert [each.name for each in choose(["map", "tau", "map"], gold)] == ["map", "tau"]
     assert [each.name for each in choose(["p@5", "P_5"], gold)] == ["p@5"]
-    with pytest.raises(SettingError, match="no measures are named"):
+    with pytest.raises(SettingError, match="no measure is named"):
         choose([], gold)
 
 

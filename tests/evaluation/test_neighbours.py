@@ -1,4 +1,4 @@
-"""Neighbours of a ranking: told apart as often as the theory of normal errors has it, and as often as they truly are."""
+"""Neighbours of a ranking: their probabilities follow the theory of normal errors, and the truth."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def test_the_probability_is_that_of_a_normal_gap(consensus):
 
 
 def test_of_simulated_crowds_as_many_are_right_as_it_says():
-    """Over many studies, neighbours that are put in an order with probability p are truly in that order a share p of the time."""
+    """Over many studies, neighbours in an order of probability p are truly in that order in a share p of them."""
     told, right = [], []
     for seed in range(20):
         study = cr.simulate.pairs(items=20, annotators=5, votes=1500, quality=(1e6, 1), spread=1.0, seed=seed)
@@ -84,7 +84,9 @@ def test_the_kind_of_frame_of_the_study():
 
 @pytest.mark.parametrize("method", [cr.Elo(), cr.BradleyTerry(intervals=False)])
 def test_without_errors_it_says_what_to_do(study, method):
-    with pytest.raises(cr.JudgmentError, match=rf"{method.name} does not say.*intervals.*cr\.bootstrap"):
+    with pytest.raises(
+        cr.JudgmentError, match=rf"{method.description.name} gives no standard errors.*intervals.*cr\.bootstrap"
+    ):
         cr.neighbours(method.fit(study.judgments))
 
 
@@ -95,7 +97,7 @@ def test_levels(consensus, level):
 
 
 def test_after_a_bootstrap_the_rounds_are_counted():
-    """Of ten ballots seven put x first: another ten would do so, too, with the chance of a binomial majority. Places have no normal gaps."""
+    """Seven of ten ballots put x first: another ten do so with the probability of a binomial majority."""
     lists = [("x", "y")] * 7 + [("y", "x")] * 3
     rows = [(f"a{number}", item, place + 1) for number, order in enumerate(lists) for place, item in enumerate(order)]
     annotator, item, rank = zip(*rows, strict=True)

@@ -87,4 +87,6 @@ def test_equal_gold_is_undefined_and_left_out(ranking, truth):
         found = evaluate(ranking(run), truth({"q1": {"a": 1, "b": 1}, "q2": {"a": 1, "b": 0}}, "score"), NAMES)
     assert np.isnan(found.values[0]).all()
     assert found.mean == {"acc": 1.0, "tau": 1.0, "spearman": 1.0}
-    assert found.notes == ("1 of 2 tasks have no two ranked items of different gold: no acc, tau, spearman there",)
+    assert found.notes == (
+        "1 of 2 tasks have no two ranked items of different gold: acc, tau, spearman undefined there",
+    )

@@ -106,8 +106,8 @@ def test_grade_or_rank_is_chosen_by_option(role):
 @pytest.mark.parametrize(
     ("columns", "wanted"),
     [
-        ({"annotator": "usr"}, r"no column 'usr' \(did you mean 'user'\?\); it has user, item, grade"),
-        ({"worker": "user"}, "there is no role 'worker' for a column; roles are task, annotator, item"),
+        ({"annotator": "usr"}, r"no column 'usr' \(did you mean 'user'\?\); the columns are user, item, grade"),
+        ({"worker": "user"}, "there is no role 'worker' for a column; the roles are task, annotator, item"),
     ],
 )
 def test_wrong_options(columns, wanted):
@@ -119,7 +119,7 @@ def test_wrong_options(columns, wanted):
     "near", ["anotator", "annotater", "annotators", "annotator_id", "Worker_ID", "wroker", "judge_id"]
 )
 def test_a_misspelt_annotator_is_not_ignored(near):
-    with pytest.raises(cr.JudgmentError, match=f"column '{near}' is not known; did you mean 'annotator'"):
+    with pytest.raises(cr.JudgmentError, match=f"unknown column '{near}'; did you mean 'annotator'"):
         cr.judgments({near: ["ann"], "item": ["x"], "grade": [1]})
 
 
@@ -139,7 +139,7 @@ def test_without_a_task_there_is_one():
 def test_without_an_annotator_there_is_one_and_a_note():
     study = cr.judgments({"item": ["x", "y"], "grade": [1, 2]})
     assert list(study.vocabulary.annotators) == ["anonymous"]
-    assert study.notes == ("the data frame has no annotator column: all its judgments count as one annotator's",)
+    assert study.notes == ("the data frame has no annotator column: all its judgments count as those of one annotator",)
 
 
 def test_a_list_column_tells_lists_of_one_annotator_apart():
@@ -162,7 +162,9 @@ def test_what_tells_lists_apart_is_named():
         "item": ["x", "y", "y", "x"],
         "rank": [1, 2, 1, 2],
     }
-    with pytest.raises(cr.JudgmentError, match=r"a list is the rows of one annotator; .* named by --column list=hit$"):
+    with pytest.raises(
+        cr.JudgmentError, match=r"a list is the rows of one annotator; .* name it with --column list=hit$"
+    ):
         cr.judgments(rows)
     assert len(cr.judgments(rows, columns={"list": "hit"}).rankings.list_annotator) == 2
     with pytest.raises(cr.JudgmentError, match=r"--column list=NAME$"):
@@ -186,10 +188,10 @@ def test_votes_of_an_election():
 @pytest.mark.parametrize(
     ("frame", "typed"),
     [
-        (["Who", "Name", "Place"], "as in --column item=Name$"),
-        (["Who", "First name", "Stars"], "as in --column 'item=First name' --column grade=Stars$"),
-        (["item", "stars"], "as in --column grade=stars$"),
-        (["left", "right", "best"], "as in --column winner=best$"),
+        (["Who", "Name", "Place"], "for example --column item=Name$"),
+        (["Who", "First name", "Stars"], "for example --column 'item=First name' --column grade=Stars$"),
+        (["item", "stars"], "for example --column grade=stars$"),
+        (["left", "right", "best"], "for example --column winner=best$"),
         (["rank"], "rankings need item, rank$"),
     ],
 )
@@ -202,7 +204,10 @@ def test_what_to_type_for_columns_of_other_names(frame, typed):
         cr.judgments({name: ["1"] if name != "right" else ["2"] for name in frame}, columns=dict(options))
 
 
-LEFT_OUT = "what a list leaves out is taken as not compared with what it names; if it stands below, say --top-k (top_k=True); if not, "
+UNLISTED = (
+    "items that a list does not name are treated as not compared with those it names; "
+    "if they rank below, use --top-k (top_k=True); if not, "
+)
 
 
 def ballots(*texts: str) -> dict[str, list]:
@@ -210,18 +215,18 @@ def ballots(*texts: str) -> dict[str, list]:
     return dict(zip(("annotator", "item", "rank"), map(list, zip(*rows, strict=True)), strict=True))
 
 
-def test_lists_that_leave_out_much_are_told():
-    """The usual list of 'ab', 'cd', 'ef' and 'abcdef' names 2 of 6 items."""
-    told = (f"the usual list names 2 items of the 6 that its task's lists name together: {LEFT_OUT}--no-top-k",)
-    assert cr.judgments(ballots("ab", "cd", "ef", "abcdef")).notes == told
+def test_lists_that_leave_out_much_are_noted():
+    """A typical list of 'ab', 'cd', 'ef' and 'abcdef' names 2 of 6 items."""
+    notes = (f"a typical list names 2 of the 6 items that the lists of its task name together: {UNLISTED}--no-top-k",)
+    assert cr.judgments(ballots("ab", "cd", "ef", "abcdef")).notes == notes
     assert cr.judgments(ballots("ab", "cd", "ef", "abcdef"), top_k=True).notes == ()
     assert cr.judgments(ballots("ab", "cd", "ef", "abcdef"), top_k=False).notes == ()
     assert cr.judgments(ballots("abc", "def", "abcdef")).notes == ()  # half of them
 
 
-def test_ballots_of_one_name_are_told():
-    told = (f"most lists name one item alone, which compares nothing: {LEFT_OUT}--no-top-k",)
-    assert cr.judgments(ballots("a", "b", "a")).notes == told
+def test_ballots_of_one_name_are_noted():
+    notes = (f"most lists name a single item, which compares nothing: {UNLISTED}--no-top-k",)
+    assert cr.judgments(ballots("a", "b", "a")).notes == notes
     assert cr.judgments(ballots("a", "a")).notes == ()  # there is nothing else
     won = cr.fit("borda", cr.judgments(ballots("a", "b", "a"), top_k=True)).ranking
     assert won["item"].to_list() == ["a", "b"]

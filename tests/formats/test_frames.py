@@ -179,9 +179,9 @@ def test_the_index_of_a_pandas_frame_does_not_matter():
 @pytest.mark.parametrize(
     ("frame", "wanted"),
     [
-        (None, "a data frame or a dict of columns is wanted, not NoneType"),
+        (None, "expected a data frame or a dict of columns, not NoneType"),
         ([1, 2], "not list"),
-        ("votes.csv", r"not str; cr\.read\(\.\.\.\) takes the names of files"),
+        ("votes.csv", r"not str; cr\.read\(\.\.\.\) reads files"),
         (pl.Series([1]), "not Series"),
         ({"left": ["x"], "right": ["y", "z"]}, "the data frame: .*height of column 'right'"),
         (pd.DataFrame([["x", "y"]], columns=["left", "left"]), "the data frame: Expected unique column names"),
@@ -199,16 +199,16 @@ def test_what_is_no_table(frame, wanted):
     [
         (
             ["a.csv", "b.csv"],
-            r"the name of a file is wanted, not list; name the files one by one, as in cr\.read\('a\.csv', 'b\.csv'\)",
+            r"expected the name of a file, not list; give several files as cr\.read\('a\.csv', 'b\.csv'\)",
         ),
-        (pl.DataFrame(VOTES), r"not DataFrame; cr\.judgments\(frame\) takes data frames"),
-        (None, "the name of a file is wanted, not NoneType"),
+        (pl.DataFrame(VOTES), r"not DataFrame; cr\.judgments\(frame\) reads data frames"),
+        (None, "expected the name of a file, not NoneType"),
     ],
 )
 def test_what_is_no_name_of_a_file(given, wanted):
-    for door in (cr.read, cr.read_gold, cr.read_ranking):
+    for read in (cr.read, cr.read_gold, cr.read_ranking):
         with pytest.raises(cr.JudgmentError, match=wanted):
-            door(given)
+            read(given)
 
 
 def test_a_method_wants_judgments():
@@ -224,6 +224,6 @@ def test_a_method_wants_judgments():
 
 
 def test_no_frame_at_all():
-    for door in (cr.judgments, cr.gold):
+    for read in (cr.judgments, cr.gold):
         with pytest.raises(cr.JudgmentError, match="no data frame to read"):
-            door()
+            read()

@@ -44,8 +44,8 @@ def test_gold_matches_names_with_blanks():
 def test_names_that_differ_by_case_are_told():
     rows = {"annotator": ["ann", "Ann", "bob"], "item": ["x", "y", "X"], "grade": [1, 2, 3]}
     assert cr.judgments(rows).notes == (
-        "the names of 2 items differ only by case, as 'X' and 'x': taken as different",
-        "the names of 2 annotators differ only by case, as 'Ann' and 'ann': taken as different",
+        "the names of 2 items differ only by case, as 'X' and 'x': they are treated as different",
+        "the names of 2 annotators differ only by case, as 'Ann' and 'ann': they are treated as different",
     )
 
 

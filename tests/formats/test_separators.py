@@ -1,4 +1,4 @@
-"""Tables as spreadsheets write them: with semicolons or tabs, decimal commas, a line that names the separator, empty columns."""
+"""Tables as spreadsheets export them: semicolons, decimal commas, empty columns, a line that names the separator."""
 
 import gzip
 

@@ -100,21 +100,24 @@ def test_runs_with_the_same_tag_have_the_names_of_their_files(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (RUN + b"q3 Q0 a 1 bm25\n", "r.txt:6: 5 columns where a line has 6: task Q0 item rank score tag"),
-        (RUN + b"q3 Q0 a b 1 2 bm25\n", "r.txt:6: 7 columns where a line has 6"),
+        (
+            RUN + b"q3 Q0 a 1 bm25\n",
+            "r.txt:6: this line has 5 columns, but a line must have 6: task Q0 item rank score tag",
+        ),
+        (RUN + b"q3 Q0 a b 1 2 bm25\n", "r.txt:6: this line has 7 columns, but a line must have 6"),
         (RUN + b"\nq3 Q0 a 1 high bm25\n", "r.txt:7: score 'high' is not a finite number"),
         (RUN + b"q3 Q0 a 1 nan bm25\n", "r.txt:6: score 'nan' is not a finite number"),
         (RUN + b"q1 Q0 a 4 1.0 bm25\n", "r.txt:6: 'a' has another rank in the same list"),
-        (QRELS + b"q2 0 a\n", "r.txt:4: 3 columns where a line has 4: task 0 item grade"),
+        (QRELS + b"q2 0 a\n", "r.txt:4: this line has 3 columns, but a line must have 4: task 0 item grade"),
         (QRELS + b"q2 0 a two\n", "r.txt:4: grade 'two' is not a finite number"),
         (b"a b c\n", "r.txt: is neither a TREC run"),
-        (b"left,right,winner\na,b,a\n", "name a table .csv or .tsv"),
+        (b"left,right,winner\na,b,a\n", "if it is a table, name it .csv or .tsv"),
         (b"", "r.txt: is empty"),
         (RUN + b"q1 Q0 \xff 1 1 t\n", "r.txt:6: byte 0xff is not UTF-8"),
         (LETOR + b"1 qid:8 1:2\n", "r.txt:4: is not a line of a LETOR file: grade qid:task 1:rank"),
-        (LETOR + b"1 qid:8 1:0.25 #docid = x\n", "r.txt:4: '1:0.25' is not the number of a list and a rank"),
-        (LETOR + b"1 qid:8 1:0 #docid = x\n", "r.txt:4: '1:0' is not the number of a list and a rank"),
-        (LETOR + b"1 qid:8 one #docid = x\n", "r.txt:4: 'one' is not the number of a list and a rank"),
+        (LETOR + b"1 qid:8 1:0.25 #docid = x\n", "r.txt:4: '1:0.25' is not a list number and a rank"),
+        (LETOR + b"1 qid:8 1:0 #docid = x\n", "r.txt:4: '1:0' is not a list number and a rank"),
+        (LETOR + b"1 qid:8 one #docid = x\n", "r.txt:4: 'one' is not a list number and a rank"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, content, said):
@@ -149,7 +152,7 @@ def test_letor_files_are_rankings_and_gold(tmp_path):
 
 
 def test_a_run_with_several_tags_is_no_ranking(tmp_path):
-    with pytest.raises(cr.JudgmentError, match="holds 2 runs"):
+    with pytest.raises(cr.JudgmentError, match="contains 2 runs"):
         cr.read_ranking(put(tmp_path, r__txt=RUN + OTHER))
 
 
@@ -183,11 +186,11 @@ def test_gold_is_written_as_qrels(tmp_path):
 @pytest.mark.parametrize(
     ("what", "name", "said"),
     [
-        (lambda: cr.gold({"item": ["a b"], "grade": [1]}), "g.qrels", "item 'a b' has a blank in it"),
+        (lambda: cr.gold({"item": ["a b"], "grade": [1]}), "g.qrels", "item 'a b' contains a blank"),
         (lambda: cr.gold({"item": ["a"], "grade": [0.5]}), "g.qrels", "whole numbers"),
         (lambda: cr.gold({"item": ["a"], "score": [1]}), "g.txt", "qrels hold grades"),
-        (lambda: cr.gold({"item": ["a"], "grade": [1]}), "g.run", "nothing for this"),
-        (lambda: pl.DataFrame({"x": [1]}), "x.txt", "nothing for this"),
+        (lambda: cr.gold({"item": ["a"], "grade": [1]}), "g.run", "not this table"),
+        (lambda: pl.DataFrame({"x": [1]}), "x.txt", "not this table"),
     ],
 )
 def test_what_trec_files_cannot_hold_is_refused(tmp_path, what, name, said):

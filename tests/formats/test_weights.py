@@ -19,7 +19,7 @@ VOTES = {
 WEIGHT, STRENGTH = [1.0, 2.5, 0.25, 3.0], [2.0, 1.0, 1.5, 4.0]
 WITH_BOTH = {**VOTES, "weight": WEIGHT, "strength": STRENGTH}
 FRAMES = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
-USES_WEIGHT = {name for name, method in cr.METHODS.items() if "weight" in getattr(method, "uses", ())}
+USES_WEIGHT = {name for name, method in cr.METHODS.items() if "weight" in method.description.pair_columns}
 
 
 def columns(study: Judgments) -> tuple:
@@ -66,8 +66,8 @@ def test_several_files_of_which_some_have_them(tmp_path):
 @pytest.mark.parametrize(
     ("value", "wrong"),
     [
-        ("0", "0 is not above 0"),
-        ("-2", "-2 is not above 0"),
+        ("0", "0 must be above 0"),
+        ("-2", "-2 must be above 0"),
         ("", "is missing"),
         ("much", "'much' is not a finite number"),
         ("inf", "'inf' is not a finite number"),
@@ -93,7 +93,7 @@ def test_a_tie_needs_no_strength(tmp_path, value):
 
 @pytest.mark.parametrize(("near", "role"), [("wieght", "weight"), ("weights", "weight"), ("strenght", "strength")])
 def test_misspelt_ones_are_not_ignored(near, role):
-    with pytest.raises(cr.JudgmentError, match=f"column '{near}' is not known; did you mean '{role}'"):
+    with pytest.raises(cr.JudgmentError, match=f"unknown column '{near}'; did you mean '{role}'"):
         cr.judgments({**VOTES, near: WEIGHT})
     assert (
         len(cr.judgments({near: [1], "item": ["x"], "grade": [1], "annotator": ["a"]})) == 1
@@ -141,7 +141,7 @@ def test_a_weight_of_two_is_the_vote_twice(name):
 
 @pytest.mark.parametrize("scale", [1e-3, 5.0])
 def test_weights_are_measured_against_the_prior(scale):
-    """All weights and the prior times a number: the same scores. (Of votes without ties: the threshold of ties has a prior.)"""
+    """All weights and the prior times a number: the same scores. (Without ties: their threshold has a prior.)"""
     votes = {**VOTES, "winner": ["x", "y", "z", "z"]}
     one = cr.BradleyTerry(prior=1.0).fit(cr.judgments({**votes, "weight": WEIGHT}))
     other = cr.BradleyTerry(prior=scale).fit(cr.judgments({**votes, "weight": scale * np.array(WEIGHT)}))
@@ -152,21 +152,23 @@ def test_weights_are_measured_against_the_prior(scale):
 def test_what_is_not_used_is_said(name):
     """In a note; and a note does not lie: where there is none, weights matter."""
     votes = many()
-    told = {column: cr.fit(name, cr.judgments({**votes, column: [1.0, 9.0] * 30})) for column in ("weight", "strength")}
+    fitted = {
+        column: cr.fit(name, cr.judgments({**votes, column: [1.0, 9.0] * 30})) for column in ("weight", "strength")
+    }
     plain = cr.fit(name, cr.judgments(votes))
-    for column, consensus in told.items():
-        said = any(f"{column}s of the" in note and "not used" in note for note in consensus.notes)
-        assert said == (column not in getattr(cr.METHODS[name], "uses", ()))
-        assert said == np.array_equal(consensus.score, plain.score)
-    assert not any("not used" in note for note in plain.notes)
+    for column, consensus in fitted.items():
+        unused = any(f"the {column}s of the" in note for note in consensus.notes)
+        assert unused == (column not in cr.METHODS[name].description.pair_columns)
+        assert unused == np.array_equal(consensus.score, plain.score)
+    assert not any("s of the votes" in note or "s of the preferences" in note for note in plain.notes)
 
 
 def test_grades_have_no_weights_to_miss():
-    """Methods that leave pairs aside altogether say only that."""
+    """Methods that do not use pairs at all say only that."""
     grades = {"annotator": ["ann"] * 2, "item": ["x", "y"], "grade": [1, 2]}
     notes = cr.Mean().fit(cr.judgments(WITH_BOTH, grades)).notes
-    assert [note for note in notes if "left aside" in note]
-    assert not [note for note in notes if "not used" in note]
+    assert [note for note in notes if "pairs not used" in note]
+    assert not [note for note in notes if "weights" in note]
 
 
 @pytest.mark.parametrize("value", ["grade", "rank"])
@@ -177,10 +179,10 @@ def test_grades_and_rankings_with_a_column_of_pairs_say_that_it_is_not_used(tmp_
     (tmp_path / "b.csv").write_text(f"annotator,item,{value}\nbob,x,1\nbob,y,2\n")
     cr.write(pl.DataFrame(WITH_BOTH), tmp_path / "pairs.csv")
     study = cr.read(tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "pairs.csv")
-    assert study.notes == (f"{tmp_path / 'a.csv'}: only pairs have a {column}: column '{column}' is not used",)
+    assert study.notes == (f"{tmp_path / 'a.csv'}: column '{column}' is not used: only pairs have a {column}",)
     assert study.notes[0] in cr.Borda().fit(study).notes
     said = cr.judgments({"item": ["x", "y"], value: [1, 2], "n": [1, 2]}, columns={column: "n"}).notes
-    assert said[-1] == f"the data frame: only pairs have a {column}: column 'n' is not used"
+    assert said[-1] == f"the data frame: column 'n' is not used: only pairs have a {column}"
 
 
 def test_quality_is_the_weighted_share():

@@ -104,7 +104,7 @@ def test_files_must_have_the_same_columns():
 def test_bad_cells_of_letor_files_are_named(tmp_path, line):
     path = tmp_path / "features.txt"
     path.write_text("1 qid:1 1:1\n" + line)
-    with pytest.raises(cr.JudgmentError, match=r"features.txt:2: .* is not a feature's number and a finite value"):
+    with pytest.raises(cr.JudgmentError, match=r"features.txt:2: .* is not a feature number and a finite value"):
         cr.read_features(path)
 
 

@@ -10,23 +10,24 @@ import sys
 
 import typer
 
-from crowdrank.cli import collect, evaluate, methods, rank, rankers, simulate
+from crowdrank.cli import compare, evaluate, methods, predict, rank, replay, simulate, train
+from crowdrank.cli import next as next_command
 
 app = typer.Typer(
     name="crowdrank",
-    help="From judgments that cannot all be trusted to rankings that can.",
+    help="Turn judgments that cannot all be trusted into rankings that can.",
     epilog="Example: crowdrank rank votes.csv --out ranking.csv",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
 app.command("rank")(rank.rank)
-app.command("train")(rankers.train)
-app.command("predict")(rankers.predict)
-app.command("compare")(evaluate.compare)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
+app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
-app.command("next")(collect.next_questions)
-app.command("replay")(collect.replay)
+app.command("next")(next_command.next_questions)
+app.command("replay")(replay.replay)
 app.command("methods")(methods.methods)
 app.add_typer(simulate.app, name="simulate")
 
@@ -35,7 +36,7 @@ INTERRUPTED = 130
 
 @app.callback(invoke_without_command=True)
 def _version(
-    version: bool = typer.Option(False, "--version", metavar="", help="Print the version and leave.", is_eager=True),
+    version: bool = typer.Option(False, "--version", metavar="", help="Print the version and exit.", is_eager=True),
 ) -> None:
     if version:
         from crowdrank import __version__
@@ -45,7 +46,7 @@ def _version(
 
 
 def main() -> None:
-    """Run the command; what is wrong with the input is said without a traceback, with exit status 2."""
+    """Run the command. Bad input ends with exit status 2 and a message without a traceback."""
     from crowdrank.settings import InputError
 
     _prepare_process()
@@ -61,11 +62,11 @@ def main() -> None:
 
 
 def _prepare_process() -> None:
-    # Looking for cycles among all that is imported, again and again and once more at the end, took a third of a small command.
+    # Searching all imported modules for reference cycles took a third of the time of a small command.
     gc.set_threshold(1_000_000)
     atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # better a '?' than no result, where a terminal does not know a letter
-    if hasattr(signal, "SIGPIPE"):
+            stream.reconfigure(errors="replace")  # a '?' where a terminal cannot show a letter is better than no result
+    if hasattr(signal, "SIGPIPE"):  # Windows has none
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough (`| head`) ends us without a word

@@ -1,20 +1,34 @@
-"""Options that several commands share, and how their text is understood."""
+"""Options that several commands share, and how their texts become values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from crowdrank.study import Judgments
+
+GOLD = "File with the columns item, one of grade, score or rank, and task if there are several tasks."
 
 Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILES",
-        help="Files of judgments: .csv, .tsv, .jsonl, .parquet, also .gz or .zst; TREC runs; LETOR's files of ranks.",
+        help="Files of judgments: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst; TREC runs; "
+        "LETOR rank aggregation files.",
+        show_default=False,
+    ),
+]
+Features = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FEATURES",
+        help="Features of the items: a table with the columns task, item and numbers, or a LETOR or SVMlight file.",
         show_default=False,
     ),
 ]
@@ -23,8 +37,13 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="A column by another name: annotator=user; list=hit where a column tells several rankings of one annotator apart. May be repeated.",
+        help="The name of a column in your file, for example annotator=user. "
+        "list=NAME is the column that separates several rankings by one annotator. May be repeated.",
     ),
+]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Columns that are not features, separated by commas. May be repeated."),
 ]
 # A flag takes no value: nothing stands behind its name in the help.
 TopK = Annotated[
@@ -32,31 +51,74 @@ TopK = Annotated[
     typer.Option(
         "--top-k/--no-top-k",
         metavar="",
-        help="Items that a ranking leaves out stand below all it lists; so they do in TREC's and LETOR's files, unless told.",
+        help="Whether the items that a ranking does not list rank below those it lists. "
+        "Default: yes for TREC runs and LETOR files, no for tables.",
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", metavar="", help="Print for machines.")]
+MethodSettings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method. May be repeated.")
+]
+PolicySettings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the policy. May be repeated.")
+]
+Gamma = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="The weight of information about annotators, relative to information about items "
+        "(information-gain, top-k).",
+        show_default="1",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead of tables.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result to this file.", show_default=False)]
-Seed = Annotated[int, typer.Option(metavar="NUMBER", help="Fixes everything random.")]
+AnnotatorsOut = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write the quality and other estimates of the annotators to this file.", show_default=False
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(metavar="NUMBER", help="Seed of the random numbers: the same seed, the same result.")
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
         metavar="NAMES",
-        help="One measure, or several with commas: ndcg@10,map. There are ndcg, trec-ndcg, letor-ndcg, p, recall, map, rbp, err and mrr, "
-        "with @k for a depth, and acc, tau, spearman; docs/measures.md says what each is.",
+        help="One measure, or several separated by commas: ndcg@10,map. The measures are ndcg, trec-ndcg, letor-ndcg, "
+        "p, recall, map, rbp, err and mrr, with @k for a depth, and acc, tau, spearman; docs/measures.md defines them.",
     ),
 ]
 Ignore = Annotated[
     bool,
     typer.Option(
-        "--ignore-unjudged", metavar="", help="Leave items without gold out instead of counting them irrelevant."
+        "--ignore-unjudged", metavar="", help="Remove items without gold instead of counting them as not relevant."
     ),
 ]
 SkipEmpty = Annotated[
-    bool, typer.Option("--skip-empty", metavar="", help="Leave tasks without a relevant item out of the mean.")
+    bool, typer.Option("--skip-empty", metavar="", help="Exclude tasks without a relevant item from the mean.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentFiles:
+    """The files of a study, and how to read them."""
+
+    paths: Sequence[Path]
+    columns: Mapping[str, str] = field(default_factory=dict)  # role → the name of the column
+    top_k: bool | None = None
+
+    def read(self) -> Judgments:
+        from crowdrank import formats
+
+        return formats.read(*self.paths, columns=self.columns, top_k=self.top_k)
+
+
+def unjudged(ignore: bool) -> Literal["ignore", "nonrelevant"]:
+    """What `--ignore-unjudged` means to `evaluate` and `compare`."""
+    return "ignore" if ignore else "nonrelevant"
 
 
 def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:
@@ -70,11 +132,12 @@ def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def settings_of(method: type, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of a method from their texts, by their declared types."""
+def parse_settings(method: type, texts: Mapping[str, str], seed: int | None = None) -> dict[str, Any]:
+    """The settings of a method from their texts, by their declared types; and the seed, if the method has one."""
     types = get_type_hints(method)
-    known = {field.name for field in fields(method)}
-    return {name: _value(name, text, types[name]) if name in known else text for name, text in texts.items()}
+    known = {each.name for each in fields(method)}
+    settings = {name: _value(name, text, types[name]) if name in known else text for name, text in texts.items()}
+    return {"seed": seed, **settings} if seed is not None and "seed" in known else settings
 
 
 def _value(name: str, text: str, declared: Any) -> Any:
@@ -99,10 +162,7 @@ def _value(name: str, text: str, declared: Any) -> Any:
                 raise ValueError
             return tuple(float(part) for part in parts)
     except (KeyError, ValueError):
-        wanted = {bool: "true or false", float: "a number", int: "a whole number"}.get(
-            declared, _wanted_tuple(declared)
-        )
-        raise SettingError(f"{name} is {text!r}; it must be {wanted}") from None
+        raise SettingError(f"{name} is {text!r}; it must be {_wanted(declared)}") from None
     return text
 
 
@@ -113,12 +173,12 @@ def _weight(text: str) -> tuple[str, float]:
     return name.strip(), float(weight)
 
 
-def _wanted_tuple(declared: Any) -> str:
-    return (
-        "names with numbers, like bm25:2,dense:0.5"
-        if get_args(declared)[-1:] == (...,)
-        else "numbers with commas, like 2,1"
-    )
+def _wanted(declared: Any) -> str:
+    """What the text of a setting of this type must be."""
+    if get_args(declared)[-1:] == (...,):
+        return "names with numbers, like bm25:2,dense:0.5"
+    words: dict[Any, str] = {bool: "true or false", float: "a number", int: "a whole number"}
+    return words.get(declared, "numbers with commas, like 2,1")
 
 
 def as_text(value: Any) -> str:
@@ -128,28 +188,39 @@ def as_text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def listed(texts: Sequence[str] | None) -> list[str] | None:
-    """Values of a repeatable option, each of which may hold several with commas."""
+def comma_separated(texts: Sequence[str] | None) -> list[str] | None:
+    """Values of a repeatable option, each of which may hold several, separated by commas."""
     return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
 
 
+def given(*paths: Path | None) -> list[Path]:
+    """Those of some optional files that the user named."""
+    return [path for path in paths if path is not None]
+
+
 def check_outputs(
-    outputs: Sequence[Path | None],
+    tables: Iterable[Path | None],
     inputs: Sequence[Path] = (),
+    *,
     trec: Sequence[Path | None] = (),
-    models: Sequence[Path | None] = (),
+    other: Iterable[Path | None] = (),
 ) -> None:
-    """Refuse, before the work, what could not be written after it; only those in `trec` may be TREC's files, `models` are no tables."""
+    """Refuse, before the work, files that could not be written after it.
+
+    Of the `tables`, only those in `trec` may be TREC files. `other` files (models, charts) hold no tables.
+    """
     from crowdrank.formats.files import TREC_LETOR, kind_of
     from crowdrank.settings import SettingError
 
-    wanted = [path for path in (*outputs, *models) if path is not None]
-    for number, path in enumerate(wanted):
-        if path not in models and kind_of(path)[0] in TREC_LETOR and path not in trec:
+    named_tables = given(*tables)
+    for path in named_tables:
+        if kind_of(path)[0] in TREC_LETOR and path not in trec:
             raise SettingError(f"{path}: a TREC file cannot hold this table; name it .csv, .tsv, .jsonl or .parquet")
+    outputs = [*named_tables, *given(*other)]
+    for number, path in enumerate(outputs):
         if not path.parent.is_dir():
             raise SettingError(f"{path}: there is no folder {path.parent}")
         if path.is_dir():
-            raise SettingError(f"{path}: is a folder")
-        if path.resolve() in [other.resolve() for other in (*inputs, *wanted[:number])]:
-            raise SettingError(f"{path}: is named twice; every file must have its own name")
+            raise SettingError(f"{path}: is a folder; give the name of a file")
+        if path.resolve() in [each.resolve() for each in (*inputs, *outputs[:number])]:
+            raise SettingError(f"{path}: is named twice; give every file its own name")

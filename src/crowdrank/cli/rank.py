@@ -1,21 +1,76 @@
-"""`crowdrank rank`."""
+"""`crowdrank rank`: rank the items of each task by judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crowdrank.cli import options, screen, training
-from crowdrank.cli.results import show_annotators, show_ranking
+from crowdrank.cli import options, results, screen
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
-    from crowdrank.methods.protocols import Method
+    from crowdrank.methods.protocols import Method, Trained
     from crowdrank.study import Gold, Judgments
+
+
+@dataclass(frozen=True, slots=True)
+class MethodOptions:
+    """The method that the user named, if any, and its settings."""
+
+    name: str | None
+    texts: Mapping[str, str]  # setting → its value as text
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFiles:
+    """What a supervised method learns from, and the file of what it has learned."""
+
+    judgments: options.JudgmentFiles
+    gold: Path | None
+    save: Path | None
+    load: Path | None
+
+    @property
+    def inputs(self) -> list[Path]:
+        return [*self.judgments.paths, *options.given(self.gold, self.load)]
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How many rounds of resampling, and of what; 0 rounds: no bootstrap."""
+
+    rounds: int
+    over: Any  # checked by `bootstrap`
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The files to write."""
+
+    ranking: Path | None
+    annotators: Path | None
+    neighbours: Path | None
+    qrels: Sequence[Path]
+    model: Path | None
+
+    def check(self, inputs: Sequence[Path]) -> None:
+        """Refuse, before the work, files that could not be written after it."""
+        tables = [self.ranking, self.annotators, self.neighbours, *self.qrels]
+        options.check_outputs(tables, inputs, trec=[self.ranking, *self.qrels], other=[self.model])
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """A method, or what a supervised one has learned, and the settings to report."""
+
+    method: Method | Trained
+    settings: Mapping[str, Any]
 
 
 def rank(
@@ -24,47 +79,63 @@ def rank(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="See `crowdrank methods`; by default crowd-bt for pairs, borda for rankings, gda for grades.",
+            help="See `crowdrank methods`. Default: crowd-bt for pairs, borda for rankings, gda for grades.",
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method. May be repeated.")
-    ] = None,
+    settings: options.MethodSettings = None,
     gold: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Gold that the method may start from.", show_default=False)
-    ] = None,
-    train: training.Train = None,
-    train_gold: training.TrainGold = None,
-    save: training.Save = None,
-    load: training.Load = None,
-    out: options.Out = None,
-    annotators: Annotated[
         Path | None,
+        typer.Option(metavar="FILE", help="Gold to start from, for methods that can.", show_default=False),
+    ] = None,
+    train: Annotated[
+        list[Path] | None,
         typer.Option(
-            metavar="FILE", help="Write what was learned about the annotators to this file.", show_default=False
+            "--train",
+            metavar="FILE",
+            help="Judgments to learn from, for methods that learn from gold. May be repeated.",
+            show_default=False,
         ),
     ] = None,
+    train_gold: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Gold of the judgments to learn from.", show_default=False)
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write what was learned to this .json file.", show_default=False)
+    ] = None,
+    load: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rank with what was learned and saved before.", show_default=False),
+    ] = None,
+    out: options.Out = None,
+    annotators: options.AnnotatorsOut = None,
     qrels: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Write a grade for every item: TREC qrels (.qrels, .txt), or a table with the chance of each grade. May be repeated.",
+            help="Write a grade for every item: TREC qrels (.qrels, .txt), or a table with the probability of each "
+            "grade. May be repeated.",
             show_default=False,
         ),
     ] = None,
     bootstrap: Annotated[
         int,
         typer.Option(
-            metavar="ROUNDS", help="Intervals for any method: from so many fits to resampled judgments. 0: none."
+            metavar="ROUNDS",
+            help="Intervals for any method, from this number of fits to resampled judgments. 0: no bootstrap.",
         ),
     ] = 0,
     bootstrap_over: Annotated[
-        str, typer.Option(metavar="WHAT", help="What the bootstrap draws: judgments, or annotators with all they said.")
+        str,
+        typer.Option(
+            metavar="WHAT", help="What the bootstrap resamples: judgments, or annotators with all their judgments."
+        ),
     ] = "judgments",
     neighbours: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write how surely neighbours of the ranking are told apart.", show_default=False
+            metavar="FILE",
+            help="Write, for each two neighbours of the ranking, the probability that their order is right.",
+            show_default=False,
         ),
     ] = None,
     column: options.Columns = None,
@@ -72,102 +143,158 @@ def rank(
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Rank the items of each task, and say whom to trust.
+    """Rank the items of each task, and show which annotators to trust.
 
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
-    read_from = [*files, *(train or ()), *(path for path in (gold, train_gold, load) if path)]
-    options.check_outputs(
-        [out, annotators, neighbours, *(qrels or [])], read_from, trec=[out, *(qrels or [])], models=[save]
-    )
-    given = options.assignments(settings, "--set")
     columns = options.assignments(column, "--column")
-    from crowdrank import formats
-    from crowdrank.methods import catalogue as methods
+    study = options.JudgmentFiles(files, columns, top_k)
+    chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
+    training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
+    outputs = Outputs(out, annotators, neighbours, qrels or [], save)
+    outputs.check([*files, *training.inputs, *options.given(gold)])
+    _check_training(method, training)
+    _check_gold(method, training, gold)
+    judgments = _read(study)
+    with screen.progress():
+        ranker = _ranker(chosen, training, judgments)
+        consensus = _fitted(ranker, judgments, _read_gold(gold), Bootstrap(bootstrap, bootstrap_over, seed))
+    _write(consensus, ranker, outputs)
+    if json:
+        screen.print_json(_as_json(consensus, ranker))
+    else:
+        _show(consensus, judgments)
+        _show_written(outputs)
+
+
+def _check_training(method: str | None, files: TrainingFiles) -> None:
+    """Refuse an unknown method, and training options that do not go together, before anything is read."""
+    from crowdrank.methods import catalogue
     from crowdrank.settings import SettingError
+
+    if method is not None and method not in catalogue.ALL:
+        catalogue.method(method)  # raises an error with the closest name
+    train = bool(files.judgments.paths)
+    if files.load is not None:
+        if train or files.gold or files.save or method:
+            raise SettingError(
+                "--load ranks with what was learned before; remove --method, --train, --train-gold and --save"
+            )
+    elif method in catalogue.SUPERVISED:
+        if not (train and files.gold):
+            raise SettingError(
+                f"{method} learns from gold before it ranks: give --train FILE and --train-gold FILE, or --load FILE"
+            )
+        if files.save is not None and files.save.suffix != ".json":
+            raise SettingError(f"{files.save}: what was learned is written to a .json file; name it .json")
+    elif train or files.gold or files.save:
+        problem = (
+            f"{method} does not learn from gold"
+            if method
+            else "--train, --train-gold and --save need a --method that learns from gold"
+        )
+        raise SettingError(f"{problem}; these methods do: {', '.join(catalogue.SUPERVISED)}")
+
+
+def _check_gold(method: str | None, files: TrainingFiles, gold: Path | None) -> None:
+    """Refuse --gold where the method cannot start from it."""
+    from crowdrank.methods import catalogue
+    from crowdrank.settings import SettingError
+
+    if gold is None:
+        return
+    if files.load or method in catalogue.SUPERVISED:
+        raise SettingError("--gold is for methods that start from gold; give the gold to learn from as --train-gold")
+    if method is not None and not catalogue.METHODS[method].description.starts_from_gold:
+        raise SettingError(catalogue.no_gold(method))
+
+
+def _read(study: options.JudgmentFiles) -> Judgments:
     from crowdrank.study import JudgmentError
 
-    if method is not None and method not in methods.ALL:
-        methods.method(method)
-    training.check(method, train, train_gold, save, load)
-    if gold is not None and (load or method in methods.SUPERVISED):
-        raise SettingError("--gold is for methods that start from gold; what is learned from is --train-gold")
-    if gold is not None and method is not None and not methods.METHODS[method].description.starts_from_gold:
-        raise SettingError(methods.no_gold(method))
-    judgments = formats.read(*files, columns=columns, top_k=top_k)
+    judgments = study.read()
     if not len(judgments):
-        raise JudgmentError(f"{', '.join(map(str, files))}: no judgments, only a header")
-    with screen.progress():
-        truth = formats.read_gold(gold) if gold else None
-        ranker: Any  # a method, or what a supervised one has learned
-        if load:
-            ranker = training.loaded(load)
-        elif method is not None and method in methods.SUPERVISED:
-            ranker = training.learned(method, given, train or [], train_gold or Path(), columns, top_k, seed)
-        else:
-            ranker = _untrained(method or methods.usual_method(judgments), given, seed)
-        consensus = _fitted(ranker, judgments, truth, bootstrap, bootstrap_over, seed)
-    tables = {**_tables(consensus, out, annotators, neighbours), **_labels(consensus, qrels or [])}
-    formats.write_files({**tables, save: training.as_bytes(ranker)} if save else tables)
-    if json:
-        used = asdict(getattr(ranker, "method", ranker))
-        shown = (
-            used
-            if hasattr(ranker, "method")
-            else {name: used[name] for name in used if name in given or name == "seed"}
-        )
-        screen.print_json(_as_json(consensus, shown))
-    else:
-        written = [("ranking", out), ("annotators", annotators), ("neighbours", neighbours), ("what was learned", save)]
-        _show(consensus, judgments, [*written, *_named(qrels)])
+        raise JudgmentError(f"{', '.join(map(str, study.paths))}: no judgments, only a header")
+    return judgments
 
 
-def _untrained(name: str, given: dict[str, str], seed: int) -> Method:
-    from crowdrank.methods import catalogue as methods
+def _read_gold(path: Path | None) -> Gold | None:
+    from crowdrank import formats
 
-    chosen = options.settings_of(methods.METHODS[name], given)
-    if "seed" in methods.settings_names(name):
-        chosen.setdefault("seed", seed)
-    return methods.method(name, **chosen)
+    return formats.read_gold(path) if path else None
 
 
-def _fitted(method: Any, judgments: Judgments, gold: Gold | None, rounds: int, over: Any, seed: int) -> Consensus:
-    """What the method finds by itself, or with the intervals of a bootstrap."""
-    if rounds:
+def _ranker(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments) -> Ranker:
+    """The method to fit: trained, loaded, named by the user, or the usual one for these judgments."""
+    from crowdrank.methods import catalogue
+
+    if training.load:
+        from crowdrank.saved import load  # here, not above: it imports all rankers
+
+        trained = load(training.load)
+        return Ranker(trained, asdict(trained.method))
+    if chosen.name in catalogue.SUPERVISED:
+        trained = _train(chosen, training)
+        return Ranker(trained, asdict(trained.method))
+    name = chosen.name or catalogue.usual_method(judgments)
+    method = catalogue.method(name, **options.parse_settings(catalogue.METHODS[name], chosen.texts, chosen.seed))
+    settings = catalogue.settings_of(method)
+    return Ranker(method, {name: settings[name] for name in settings if name in chosen.texts or name == "seed"})
+
+
+def _train(chosen: MethodOptions, training: TrainingFiles) -> Trained:
+    from crowdrank import formats
+    from crowdrank.methods import catalogue
+
+    assert chosen.name is not None
+    assert training.gold is not None  # by `_check_training`
+    settings = options.parse_settings(catalogue.SUPERVISED[chosen.name], chosen.texts, chosen.seed)
+    method = catalogue.supervised(chosen.name, **settings)
+    return method.train(training.judgments.read(), formats.read_gold(training.gold))
+
+
+def _fitted(ranker: Ranker, judgments: Judgments, gold: Gold | None, resampling: Bootstrap) -> Consensus:
+    """The consensus, with the intervals of the method itself or of a bootstrap."""
+    method: Any = ranker.method
+    if resampling.rounds:
         from crowdrank.evaluation.bootstrap import bootstrap
 
+        rounds, over, seed = resampling.rounds, resampling.over, resampling.seed
         return bootstrap(method, judgments, over=over, rounds=rounds, seed=seed, gold=gold)
     from crowdrank.methods.catalogue import fit_method
 
     return fit_method(method, judgments, gold)
 
 
-def _tables(consensus: Consensus, out: Path | None, annotators: Path | None, neighbours: Path | None) -> dict[Any, Any]:
-    """What goes into which file."""
-    tables: dict[Any, Any] = {out: consensus, annotators: consensus.annotators}
-    if neighbours:
-        from crowdrank.evaluation.neighbours import neighbours as disambiguate_tags
+def _write(consensus: Consensus, ranker: Ranker, outputs: Outputs) -> None:
+    """Write all files, or none."""
+    from crowdrank import formats
 
-        tables[neighbours] = disambiguate_tags(consensus)
-    return {path: table for path, table in tables.items() if path}
+    tables: dict[Path | None, Any] = {outputs.ranking: consensus, outputs.annotators: consensus.annotators}
+    if outputs.neighbours:
+        from crowdrank.evaluation.neighbours import neighbours
+
+        tables[outputs.neighbours] = neighbours(consensus)
+    tables |= {path: _labels(consensus, path) for path in outputs.qrels}
+    if outputs.model:
+        from crowdrank.saved import as_bytes
+
+        tables[outputs.model] = as_bytes(cast("Trained", ranker.method))
+    formats.write_files({path: table for path, table in tables.items() if path})
 
 
-def _labels(consensus: Consensus, paths: Sequence[Path]) -> dict[Any, Any]:
-    """Labels as qrels, or as a table with the chance of each grade, by the name of the file."""
+def _labels(consensus: Consensus, path: Path) -> Any:
+    """Labels as qrels, or as a table with the probability of each grade, by the name of the file."""
     from crowdrank.formats.files import TREC_LETOR, kind_of
     from crowdrank.grading import as_gold, labels
 
-    return {path: as_gold(consensus) if kind_of(path)[0] in TREC_LETOR else labels(consensus) for path in paths}
+    return as_gold(consensus) if kind_of(path)[0] in TREC_LETOR else labels(consensus)
 
 
-def _named(qrels: Sequence[Path] | None) -> list[tuple[str, Path]]:
-    return [("grades", path) for path in qrels or []]
-
-
-def _as_json(consensus: Consensus, settings: dict[str, Any]) -> dict[str, Any]:
+def _as_json(consensus: Consensus, ranker: Ranker) -> dict[str, Any]:
     return {
         "method": consensus.method,
-        "settings": settings,
+        "settings": ranker.settings,
         "fit": asdict(consensus.fit),
         "ranking": consensus.ranking.to_dicts(),
         "annotators": consensus.annotators.to_dicts(),
@@ -176,20 +303,24 @@ def _as_json(consensus: Consensus, settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _show(consensus: Consensus, judgments: Judgments, written: Sequence[tuple[str, Path | None]]) -> None:
-    fit = consensus.fit
-    end = (
-        f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}"
-        if fit.steps
-        else ""
-    )
-    screen.say(f"{consensus.method}: {screen.in_words(judgments)}{end}\n")
-    show_ranking(consensus)
+def _show(consensus: Consensus, judgments: Judgments) -> None:
+    screen.say(f"{consensus.method}: {screen.in_words(judgments)}{results.convergence(consensus.fit)}\n")
+    results.show_ranking(consensus)
     screen.say()
-    show_annotators(consensus.annotators)
+    results.show_annotators(consensus.annotators)
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
-    for what, path in written:
-        if path:
-            screen.say(f"{what} written to {path}")
+
+
+def _show_written(outputs: Outputs) -> None:
+    screen.show_written(
+        {
+            "ranking": outputs.ranking,
+            "annotators": outputs.annotators,
+            "neighbours": outputs.neighbours,
+            "what was learned": outputs.model,
+        }
+    )
+    for path in outputs.qrels:
+        screen.show_written({"grades": path})

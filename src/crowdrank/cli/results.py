@@ -9,7 +9,7 @@ from crowdrank.cli import screen
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdrank.consensus import Consensus
+    from crowdrank.consensus import Consensus, Fit
 
 TOP = 10
 TOP_OF_TASK = 3
@@ -18,14 +18,21 @@ LEAST_TRUSTED = 5
 VERDICTS_WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informative")
 
 
+def convergence(fit: Fit) -> str:
+    """How a fit ended, as the end of a sentence; nothing for methods that take no steps."""
+    if not fit.steps:
+        return ""
+    return f"; {'converged' if fit.converged else 'NOT converged'} in {screen.counted(fit.steps, 'steps')}"
+
+
 def show_ranking(consensus: Consensus) -> None:
-    """The best of each task, or of the first tasks."""
+    """Show the best items of each task, or of the first tasks."""
     import polars as pl
 
     tasks = consensus.vocabulary.tasks
     ranked = consensus.ranking.filter(pl.col("rank").is_not_null())
     if ranked.is_empty():
-        screen.say("nothing could be ranked; the notes say why")
+        screen.say("nothing could be ranked; see the notes for the reason")
         return
     if len(tasks) > 1:
         first = ranked["task"].unique(maintain_order=True).head(TASKS_SHOWN)
@@ -42,7 +49,7 @@ def show_ranking(consensus: Consensus) -> None:
 
 
 def show_annotators(table: pl.DataFrame) -> None:
-    """Those trusted least, and how many there are of each verdict."""
+    """Show the annotators trusted least, and how many there are of each verdict."""
     import polars as pl
 
     worst_first = pl.col("verdict").replace_strict(VERDICTS_WORST_FIRST, range(len(VERDICTS_WORST_FIRST)))
@@ -55,5 +62,5 @@ def show_annotators(table: pl.DataFrame) -> None:
     screen.show_table(title, least.to_dict(as_series=False))
     if len(table) > LEAST_TRUSTED:
         counts = dict(table["verdict"].value_counts().iter_rows())
-        told = ", ".join(f"{counts[word]:,} {word}" for word in reversed(VERDICTS_WORST_FIRST) if word in counts)
-        screen.say(f"of all {len(table):,}: {told}")
+        verdicts = ", ".join(f"{counts[word]:,} {word}" for word in reversed(VERDICTS_WORST_FIRST) if word in counts)
+        screen.say(f"of all {len(table):,}: {verdicts}")

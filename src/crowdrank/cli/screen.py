@@ -1,4 +1,4 @@
-"""What people see: tables and notes on standard output, progress on standard error."""
+"""Tables and notes on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -27,14 +28,23 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH)
 
 
-def show_table(title: str, columns: Mapping[str, Sequence[Any]], *, longest: int | None = CELL) -> None:
-    """A table with numbers to the right and words, cut after `longest` characters, to the left."""
-    # Not the table's own title, which would be wrapped at the width of the table.
+def show_table(
+    title: str,
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    longest: int | None = CELL,
+    header: bool = True,
+    not_wrapped: Collection[str] = (),
+) -> None:
+    """Show a table with numbers to the right and words, cut after `longest` characters, to the left."""
+    # The table's own title would be wrapped at the width of the table.
     console().print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header)
     for name, values in columns.items():
         number = all(isinstance(value, int | float) or value is None for value in values)
-        table.add_column(name, justify="right" if number else "left", header_style="dim", overflow="fold")
+        justify: Literal["right", "left"] = "right" if number else "left"
+        no_wrap = name in not_wrapped
+        table.add_column(name, justify=justify, header_style="dim", overflow="fold", no_wrap=no_wrap)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(_cell(value, longest) for value in row))
     console().print(table)
@@ -50,7 +60,7 @@ def _cell(value: Any, longest: int | None) -> str:
 
 
 def counted(count: int, things: str) -> str:
-    """So many things, in vocabulary.
+    """A number of things, with the plural where it is not one.
 
     >>> counted(1200, "tasks"), counted(1, "tasks")
     ('1,200 tasks', '1 task')
@@ -59,7 +69,7 @@ def counted(count: int, things: str) -> str:
 
 
 def in_words(judgments: Judgments) -> str:
-    """A study as a sentence would have it."""
+    """The size of a study in words."""
     vocabulary = judgments.vocabulary
     given = " and ".join(counted(judgments.counts[kind], kind) for kind in judgments.kinds) or "no judgments"
     by = counted(len(vocabulary.annotators), "annotators")
@@ -67,29 +77,35 @@ def in_words(judgments: Judgments) -> str:
 
 
 def say(text: str = "") -> None:
-    """A line of plain text: wrapped on a terminal, left whole elsewhere."""
+    """Print a line of plain text: wrapped on a terminal, left whole elsewhere."""
     console().print(escape(text), soft_wrap=not sys.stdout.isatty())
 
 
 def show_text(text: str) -> None:
-    """Paragraphs, filled to the width; what is indented or an example stays as it is."""
+    """Print paragraphs, filled to the width; indented text and examples stay as they are."""
     for part in text.split("\n\n"):
         as_it_is = part.startswith((" ", ">>>"))
         console().print(escape(part if as_it_is else part.replace("\n", " ")) + "\n", soft_wrap=as_it_is)
 
 
 def show_notes(notes: Sequence[str]) -> None:
-    """What the reader must know, in colour: wrapped on a terminal, one line each elsewhere."""
+    """Print notes about the result: wrapped on a terminal, one line each elsewhere."""
     for note in notes:
         console().print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=not sys.stdout.isatty())
 
 
+def show_written(files: Mapping[str, Path | None]) -> None:
+    """Print which files were written: what each holds → its path, if the user named one."""
+    for what, path in files.items():
+        if path:
+            say(f"{what} written to {path}")
+
+
 def print_json(value: Any) -> None:
-    """One JSON document; what is not a number is null."""
-    universal = (sys.stdout.encoding or "").lower().replace(
-        "-", ""
-    ) == "utf8"  # elsewhere letters are written as \\uXXXX
-    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not universal, allow_nan=False, default=str) + "\n")
+    """Print one JSON document; NaN becomes null."""
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    # Other encodings cannot write every letter: there letters become \\uXXXX.
+    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not utf8, allow_nan=False, default=str) + "\n")
 
 
 def _plain(value: Any) -> Any:
@@ -102,7 +118,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def progress() -> Iterator[None]:
-    """A bar on standard error while the work inside runs, if it takes long and somebody is looking."""
+    """Show a bar on standard error while the work inside runs, if it takes long and standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -110,7 +126,7 @@ def progress() -> Iterator[None]:
 
     from crowdrank.numerics.progress import listening
 
-    # No time left is shown: steps are counted against the most there may be, and most fits need few of them.
+    # The remaining time is not shown: steps are counted against their limit, and most fits need far fewer.
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     began, bar = time.monotonic(), Progress(*columns, console=Console(stderr=True), transient=True)
     bars: dict[str, Any] = {}

@@ -1,7 +1,9 @@
-"""`crowdrank simulate`."""
+"""`crowdrank simulate`: studies of made-up crowds, whose truth is known."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +13,7 @@ from crowdrank.cli import options, screen
 
 if TYPE_CHECKING:
     from crowdrank.simulate import SimulatedStudy
+    from crowdrank.study import Judgments
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -31,9 +34,36 @@ Spammers = Annotated[float, typer.Option(metavar="NUMBER", help="Share of annota
 Malicious = Annotated[float, typer.Option(metavar="NUMBER", help="Share of annotators who always report the opposite.")]
 
 
+@dataclass(frozen=True, slots=True)
+class StudyFiles:
+    """The files to write a simulated study to."""
+
+    judgments: Path
+    gold: Path | None
+    quality: Path | None
+
+    def check(self, inputs: Sequence[Path] = ()) -> None:
+        """Refuse, before the work, files that could not be written after it."""
+        options.check_outputs([self.judgments, self.gold, self.quality], inputs)
+
+    def write(self, study: SimulatedStudy, what: str) -> None:
+        """Write the files that the user named, and say so."""
+        import polars as pl
+
+        from crowdrank import formats
+
+        names = [str(name) for name in study.judgments.vocabulary.annotators]
+        columns = {name: values for name, values in study.annotators.items() if values.ndim == 1}
+        crowd = pl.DataFrame({"annotator": names, "quality": study.quality, **columns}, strict=False)
+        tables = {self.judgments: study.judgments, self.gold: study.gold, self.quality: crowd}
+        formats.write_files({path: table for path, table in tables.items() if path})
+        screen.say(f"simulated {screen.in_words(study.judgments)}")
+        screen.show_written({what: self.judgments, f"true {study.gold.kind}s": self.gold, "true quality": self.quality})
+
+
 @app.callback()
 def _group() -> None:
-    """Make up crowds whose truth is known.
+    """Simulate crowds whose true scores and qualities are known.
 
     Example: crowdrank simulate pairs --out votes.csv --gold gold.csv
     """
@@ -46,7 +76,7 @@ def pairs(
     quality_out: QualityOut = None,
     items: Items = 100,
     annotators: Annotators = 50,
-    votes: Annotated[int, typer.Option(metavar="NUMBER", help="Votes in all.")] = 5000,
+    votes: Annotated[int, typer.Option(metavar="NUMBER", help="Total number of votes.")] = 5000,
     tasks: Tasks = 1,
     quality: Annotated[
         str, typer.Option(metavar="ALPHA,BETA", help="Beta distribution of the quality of ordinary annotators.")
@@ -54,13 +84,15 @@ def pairs(
     spammers: Spammers = 0.0,
     malicious: Malicious = 0.0,
     spread: Annotated[float, typer.Option(metavar="NUMBER", help="Standard deviation of the true scores.")] = 2.0,
-    ties: Annotated[float, typer.Option(metavar="NUMBER", help="How readily close items are called a tie.")] = 0.0,
+    ties: Annotated[
+        float, typer.Option(metavar="NUMBER", help="How often close items are called a tie: the larger, the more ties.")
+    ] = 0.0,
     order_bias: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Log-odds by which the left item is preferred, whatever it is.")
+        float, typer.Option(metavar="NUMBER", help="Log-odds by which the item on the left is preferred.")
     ] = 0.0,
     fatigue: Annotated[
         float,
-        typer.Option(metavar="NUMBER", help="How far quality falls towards a coin toss over an annotator's votes."),
+        typer.Option(metavar="NUMBER", help="How far quality falls towards random answers over an annotator's votes."),
     ] = 0.0,
     neighbours: Annotated[
         int | None,
@@ -73,7 +105,8 @@ def pairs(
 
     Example: crowdrank simulate pairs --out votes.csv --gold gold.csv --ties 0.1
     """
-    options.check_outputs([out, gold, quality_out])
+    files = StudyFiles(out, gold, quality_out)
+    files.check()
     from crowdrank import simulate as crowds
 
     study = crowds.pairs(
@@ -92,7 +125,7 @@ def pairs(
         votes_per_pair=votes_per_pair,
         seed=seed,
     )
-    _write(study, "votes", out, gold, quality_out)
+    files.write(study, "votes")
 
 
 @app.command("grades")
@@ -106,12 +139,20 @@ def grades(
     tasks: Tasks = 1,
     scales: Annotated[
         str,
-        typer.Option(metavar="NUMBERS", help="Grades of an annotator's scale; several with commas take turns: 2,5."),
+        typer.Option(metavar="NUMBERS", help="Number of grades on a scale. Several with commas are used in turn: 2,5."),
     ] = "5",
-    bias: Annotated[float, typer.Option(metavar="NUMBER", help="How far annotators differ in being generous.")] = 0.3,
-    noise: Annotated[float, typer.Option(metavar="NUMBER", help="How far grades of the same relevance scatter.")] = 0.5,
+    bias: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="Standard deviation of the annotators' bias: how far some grade higher than others."
+        ),
+    ] = 0.3,
+    noise: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Standard deviation of grades of the same relevance.")
+    ] = 0.5,
     variety: Annotated[
-        float, typer.Option(metavar="NUMBER", help="How far annotators differ in noise and habits.")
+        float,
+        typer.Option(metavar="NUMBER", help="How far annotators differ in their noise and in their use of the scale."),
     ] = 0.3,
     experts: Annotated[
         float, typer.Option(metavar="NUMBER", help="Share of annotators with little noise and no bias.")
@@ -119,10 +160,15 @@ def grades(
     spammers: Spammers = 0.0,
     malicious: Malicious = 0.0,
     difficulty: Annotated[
-        float, typer.Option(metavar="NUMBER", help="How far items differ in being hard to grade.")
+        float, typer.Option(metavar="NUMBER", help="How far items differ in how hard they are to grade.")
     ] = 0.0,
     gold_grades: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Write so many grades as gold, not scores.", show_default=False)
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Write gold as grades, with this number of grades, instead of scores.",
+            show_default=False,
+        ),
     ] = None,
     seed: options.Seed = 0,
 ) -> None:
@@ -130,7 +176,8 @@ def grades(
 
     Example: crowdrank simulate grades --out votes.csv --gold gold.csv --labels 3
     """
-    options.check_outputs([out, gold, quality_out])
+    files = StudyFiles(out, gold, quality_out)
+    files.check()
     from crowdrank import simulate as crowds
     from crowdrank.settings import SettingError
 
@@ -154,7 +201,7 @@ def grades(
         gold_grades=gold_grades,
         seed=seed,
     )
-    _write(study, "grades", out, gold, quality_out)
+    files.write(study, "grades")
 
 
 @app.command("rankings")
@@ -168,24 +215,30 @@ def rankings(
     theta: Annotated[
         str,
         typer.Option(
-            metavar="LOW,HIGH", help="Range of the annotators' θ: far below 0 an expert, 0 guesses, above 0 malicious."
+            metavar="LOW,HIGH", help="Range of the annotators' θ: far below 0 reliable, 0 random, above 0 malicious."
         ),
     ] = "-1.5,-0.2",
     share: Annotated[float, typer.Option(metavar="NUMBER", help="Share of the tasks that an annotator ranks.")] = 1.0,
     length: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Rank so many items of a task, drawn for every list.", show_default=False),
+        typer.Option(
+            metavar="NUMBER",
+            help="Rank this number of items of a task, drawn at random for every list.",
+            show_default=False,
+        ),
     ] = None,
     cut: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Lists end after so many items: top-k lists.", show_default=False),
+        typer.Option(
+            metavar="NUMBER", help="Keep only the first items of a list, this many: top-k lists.", show_default=False
+        ),
     ] = None,
     swaps: Annotated[
-        bool, typer.Option("--swaps", help="Draw distances, not lists: nearly perfect annotators.")
+        bool, typer.Option("--swaps", help="Draw distances, not lists: makes annotators nearly perfect.")
     ] = False,
     truth: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Rank the items of this gold instead of made-up ones.", show_default=False),
+        typer.Option(metavar="FILE", help="Rank the items of this gold instead of simulated ones.", show_default=False),
     ] = None,
     seed: options.Seed = 0,
 ) -> None:
@@ -193,7 +246,8 @@ def rankings(
 
     Example: crowdrank simulate rankings --out lists.csv --gold gold.csv --theta=-0.5,0.1
     """
-    options.check_outputs([out, gold, quality_out], [truth] if truth else [])
+    files = StudyFiles(out, gold, quality_out)
+    files.check(options.given(truth))
     from crowdrank import formats
     from crowdrank import simulate as crowds
 
@@ -209,7 +263,7 @@ def rankings(
         gold=formats.read_gold(truth) if truth else None,
         seed=seed,
     )
-    _write(study, "rankings", out, gold, quality_out)
+    files.write(study, "rankings")
 
 
 def _two_numbers(name: str, text: str, *, like: str) -> tuple[float, float]:
@@ -222,27 +276,6 @@ def _two_numbers(name: str, text: str, *, like: str) -> tuple[float, float]:
     return first, second
 
 
-def _write(study: SimulatedStudy, what: str, out: Path, gold: Path | None, quality_out: Path | None) -> None:
-    """Write the files that are wanted, and say so."""
-    import polars as pl
-
-    from crowdrank import formats
-
-    names = [str(name) for name in study.judgments.vocabulary.annotators]
-    known = {name: values for name, values in study.annotators.items() if values.ndim == 1}
-    crowd = pl.DataFrame({"annotator": names, "quality": study.quality, **known}, strict=False)
-    wanted = (
-        (out, study.judgments, what),
-        (gold, study.gold, f"true {study.gold.kind}s"),
-        (quality_out, crowd, "true quality"),
-    )
-    formats.write_files({path: table for path, table, _ in wanted if path})
-    screen.say(f"simulated {screen.in_words(study.judgments)}")
-    for path, _, written in wanted:
-        if path:
-            screen.say(f"{written} written to {path}")
-
-
 @app.command("spam")
 def spam(
     files: options.Files,
@@ -250,37 +283,47 @@ def spam(
         Path,
         typer.Option(
             metavar="FILE",
-            help="Write the spoilt study to this file; of several kinds of judgment, each to FILE-grades, FILE-pairs, FILE-rankings.",
+            help="Write the study with the added annotators to this file; with several kinds of judgment, to "
+            "FILE-grades, FILE-pairs, FILE-rankings.",
             show_default=False,
         ),
     ],
     share: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Annotators to add, as a share of those there are.")
+        float, typer.Option(metavar="NUMBER", help="Annotators to add, as a share of the existing ones.")
     ] = 0.3,
     kind: Annotated[
         str,
-        typer.Option(metavar="KIND", help="random: they answer by chance; malicious: the opposite of somebody else."),
+        typer.Option(
+            metavar="KIND",
+            help="random: they answer at random; malicious: they reverse the judgments of another annotator.",
+        ),
     ] = "random",
     column: options.Columns = None,
     top_k: options.TopK = None,
     seed: options.Seed = 0,
 ) -> None:
-    """Add annotators who spoil a study, to see what a method bears.
+    """Add spammers to a study, to see how robust a method is.
 
-    Example: crowdrank simulate spam votes.csv --share 0.3 --out spoilt.csv
+    Example: crowdrank simulate spam votes.csv --share 0.3 --out spammed.csv
     """
     options.check_outputs([out], files)
     from crowdrank import formats
     from crowdrank import simulate as crowds
 
-    judgments = formats.read(*files, columns=options.assignments(column, "--column"), top_k=top_k)
-    spoilt = crowds.spam(judgments, share, kind, seed)  # type: ignore[arg-type]  # it says what is wrong with another kind
+    judgments = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k).read()
+    spammed = crowds.spam(judgments, share, kind, seed)  # type: ignore[arg-type]  # checked there
+    tables = _one_kind_each(spammed, out)
+    options.check_outputs(tables, files)
+    formats.write_files(tables)
+    added = len(spammed.vocabulary.annotators) - len(judgments.vocabulary.annotators)
+    screen.say(f"added {screen.counted(added, 'annotators')}: {screen.in_words(spammed)}")
+    for path in tables:
+        screen.show_written({"judgments": path})
+
+
+def _one_kind_each(judgments: Judgments, out: Path) -> dict[Path, Judgments]:
+    """The files to write: `out`, or one for each of several kinds of judgment."""
+    if len(judgments.kinds) <= 1:
+        return {out: judgments}
     base, _, ending = out.name.partition(".")
-    kinds = spoilt.kinds if len(spoilt.kinds) > 1 else ()
-    wanted = [(out.with_name(f"{base}-{each}.{ending}"), spoilt.only(each)) for each in kinds] or [(out, spoilt)]
-    options.check_outputs([path for path, _ in wanted], files)
-    formats.write_files(dict(wanted))
-    added = len(spoilt.vocabulary.annotators) - len(judgments.vocabulary.annotators)
-    screen.say(f"added {screen.counted(added, 'annotators')}: {screen.in_words(spoilt)}")
-    for path, _ in wanted:
-        screen.say(f"judgments written to {path}")
+    return {out.with_name(f"{base}-{kind}.{ending}"): judgments.only(kind) for kind in judgments.kinds}

@@ -1,1 +1,1 @@
-"""How good is a ranking: measures against gold, significance tests, and methods compared side by side."""
+"""Measures of rankings against gold, significance tests, comparison of methods, bootstrap."""

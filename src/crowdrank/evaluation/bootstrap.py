@@ -1,14 +1,15 @@
-"""How sure, for every method: the same fit to many studies drawn from the study's own judgments, or from its
+"""Bootstrap intervals for every method: the same fit to many studies, resampled from the study's judgments or from its
 annotators.
 
-Drawing judgments tells what another sample of judgments by the same annotators would have changed; drawing annotators,
-all of their judgments together, what another crowd would have. The second is the wider where annotators differ.
+Resampling judgments shows how much another sample of judgments by the same annotators would change; resampling
+annotators, each with all of their judgments, how much another crowd would. The second gives wider intervals where
+annotators differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.evaluation.resample import annotators_of, canonical, drawn, graded_as_lists
-from crowdrank.methods.catalogue import fit_method
+from crowdrank.methods.catalogue import fit_method, settings_of
 from crowdrank.methods.catalogue import method as method_of
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
@@ -26,18 +27,18 @@ from crowdrank.settings import check, check_choice, check_whole_number
 from crowdrank.study import Floats, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
-SELDOM = 0.05  # share of the rounds that may lack an entry
-ROUGHLY = 1e-3  # the last step of a fit in log-odds; what is left after it is far below what differs between rounds
+MOST_MISSING = 0.05  # share of the rounds in which an entry may be missing
+ROUND_TOL = 1e-3  # tolerance of a round's fit in log-odds: far below the differences between rounds
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What the fits found, a row for each round; NaN for what took no part in it."""
+    """The results of the fits, a row for each round; NaN for entries and annotators that are not in it."""
 
     score: Floats
     rank: Floats
     quality: Floats
-    stopped: int  # fits that did not converge
+    not_converged: int  # number of fits
 
 
 def bootstrap(
@@ -52,12 +53,12 @@ def bootstrap(
 ) -> Consensus:
     """The consensus of a method, by name or with its settings, with intervals from fits to resampled studies.
 
-    `over` says what is drawn with replacement: pairs, grades and whole rankings, or annotators with all they said. The
-    result is that of the method itself with low and high, rank_low and rank_high, the error of the gaps between
-    neighbours and how often the upper one was above, and quality_low and quality_high of the annotators: the range that
-    holds the share `level` of all rounds, widened to hold the estimate. A prior that the method chooses from the votes
-    is chosen once. Scores that mean something only beside those of their task (as after comparisons) are taken relative
-    to the task's mean.
+    `over` is what is drawn with replacement: pairs, grades and whole rankings, or annotators with all their judgments.
+    The result is that of the method itself with low and high, rank_low and rank_high, the standard error of the gaps
+    between neighbours and how often the upper one was above, and quality_low and quality_high of the annotators: the
+    range that holds the share `level` of all rounds, widened to hold the estimate. A prior that the method chooses from
+    the votes is chosen once. Scores that are comparable only within their task (as after comparisons) are taken
+    relative to the task's mean.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=4, annotators=5, votes=400, seed=0)
@@ -68,33 +69,33 @@ def bootstrap(
     check_choice("over", over, ("judgments", "annotators"))
     check_whole_number("rounds", rounds, least=2)
     check(0 < level < 1, "level", level, "between 0 and 1")
-    chosen = _quick(method_of(method) if isinstance(method, str) else method)
+    chosen = _without_intervals(method_of(method) if isinstance(method, str) else method)
     consensus = fit_method(chosen, judgments, gold)
-    found = _rounds(
-        _settled(chosen, consensus), consensus, _studies(chosen, judgments, over, rounds, seed), rounds, gold
-    )
+    studies = _resampled_studies(chosen, judgments, over, rounds, seed)
+    found = _fit_rounds(_for_rounds(chosen, consensus), consensus, studies, rounds, gold)
     return _with_intervals(consensus, found, over, level)
 
 
-def _quick(chosen: Method) -> Method:
+def _without_intervals(chosen: Method) -> Method:
     """The method without intervals of its own."""
-    return replace(chosen, intervals=False) if hasattr(chosen, "intervals") else chosen  # type: ignore[type-var]
+    return replace(chosen, intervals=False) if "intervals" in settings_of(chosen) else chosen  # type: ignore[type-var]
 
 
-def _settled(chosen: Method, consensus: Consensus) -> Method:
-    """The method with the settings that it chose from the whole study, and no more exact than chance allows."""
-    left_open = {each.name for each in fields(chosen) if getattr(chosen, each.name) is None}  # type: ignore[arg-type]
-    told = {name: value for name, value in consensus.settings.items() if name in left_open}
-    if hasattr(chosen, "intervals") and hasattr(chosen, "tol"):  # scores in log-odds
-        told["tol"] = max(chosen.tol, ROUGHLY)
-    return replace(chosen, **told)  # type: ignore[type-var]
+def _for_rounds(chosen: Method, consensus: Consensus) -> Method:
+    """The method with the settings that it chose from the whole study, and only as exact as resampling needs."""
+    settings = settings_of(chosen)
+    open_settings = [name for name, value in settings.items() if value is None]
+    changed = {name: value for name, value in consensus.settings.items() if name in open_settings}
+    if {"intervals", "tol"} <= settings.keys():  # scores in log-odds
+        changed["tol"] = max(settings["tol"], ROUND_TOL)
+    return replace(chosen, **changed)  # type: ignore[type-var]
 
 
-def _studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed: int) -> Iterator[Judgments]:
-    """The resampled studies, one after the other; the order of the judgments does not matter where it does not to the method."""
+def _resampled_studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed: int) -> Iterator[Judgments]:
+    """The resampled studies, one after the other; independent of the order of the judgments if the method is."""
     rng = np.random.default_rng(seed)
     if over == "annotators" and "rankings" in chosen.description.takes:
-        # Who is drawn twice says everything twice; grades said twice would be compared with each other too.
+        # An annotator drawn twice gives every judgment twice; as grades, both copies would be compared with each other.
         judgments = graded_as_lists(judgments)
     if not chosen.description.depends_on_order:
         judgments = canonical(judgments)
@@ -103,35 +104,35 @@ def _studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed
         yield drawn(judgments, rng, crowd if over == "annotators" else None)
 
 
-def _rounds(
-    settled: Method, consensus: Consensus, studies: Iterator[Judgments], rounds: int, gold: Gold | None
+def _fit_rounds(
+    chosen: Method, consensus: Consensus, studies: Iterator[Judgments], rounds: int, gold: Gold | None
 ) -> Rounds:
     rows = len(consensus.annotator_columns["quality"])
     found = Rounds(
         np.empty((rounds, len(consensus.score))), np.empty((rounds, len(consensus.score))), np.empty((rounds, rows)), 0
     )
-    stopped = 0
-    for number, fitted in enumerate(parallel_map(lambda study: fit_method(settled, study, gold), studies)):
+    not_converged = 0
+    for number, fitted in enumerate(parallel_map(lambda study: fit_method(chosen, study, gold), studies)):
         report("bootstrap", number + 1, rounds)
         shift = _shift(consensus, fitted.score) if consensus.component is not None else 0.0
         found.score[number] = fitted.score - shift
         found.rank[number] = np.where(fitted.rank > 0, fitted.rank, np.nan)
         found.quality[number] = _quality(consensus, fitted)
-        stopped += not fitted.fit.converged
-    return replace(found, stopped=stopped)
+        not_converged += not fitted.fit.converged
+    return replace(found, not_converged=not_converged)
 
 
 def _shift(consensus: Consensus, score: Floats) -> Floats:
-    """How far the scores of each entry's task stand, on average, from those of the consensus."""
+    """For each entry, the mean difference between the scores of its task and those of the consensus."""
     task, n = consensus.vocabulary.entry_task, len(consensus.vocabulary.tasks)
-    moved = score - consensus.score
-    both = ~np.isnan(moved)
-    mean = sum_by(task[both], moved[both], n) / np.maximum(np.bincount(task[both], minlength=n), 1)
+    difference = score - consensus.score
+    both = ~np.isnan(difference)
+    mean = sum_by(task[both], difference[both], n) / np.maximum(np.bincount(task[both], minlength=n), 1)
     return np.asarray(mean[task])
 
 
 def _quality(consensus: Consensus, fitted: Consensus) -> Floats:
-    """The quality of each row of the consensus' annotators as a round has it; NaN for those who were not drawn."""
+    """The quality in a round for each row of the consensus' annotators; NaN for those who were not drawn."""
     columns = fitted.annotator_columns
     quality = np.where(columns["judgments"] > 0, columns["quality"], np.nan)
     if "task" not in columns:
@@ -163,7 +164,8 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
     gap_chance[above] = _share_above(gap)
     rounds = len(found.score)
     note = f"intervals hold {level:.0%} of {rounds:,} fits to resampled {over}"
-    late = [f"{found.stopped:,} of {rounds:,} fits to resampled {over} did not converge"] if found.stopped else []
+    failed = found.not_converged
+    late = [f"{failed:,} of {rounds:,} fits to resampled {over} did not converge"] if failed else []
     return replace(
         consensus,
         low=low,
@@ -173,17 +175,17 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
         gap_error=gap_error,
         gap_chance=gap_chance,
         annotator_columns={**consensus.annotator_columns, "quality_low": worst, "quality_high": best},
-        notes=(*consensus.notes, note, *late, *_seldom_drawn(found.score)),
+        notes=(*consensus.notes, note, *late, *_often_missing(found.score)),
     )
 
 
-def _seldom_drawn(score: Floats) -> list[str]:
-    """What hangs on few judgments is missing from many rounds, and those that have it say the same of it."""
+def _often_missing(score: Floats) -> list[str]:
+    """A note on entries with few judgments: many rounds miss them, and the other rounds hardly differ."""
     missing = np.isnan(score).mean(axis=0)
-    few = int(((missing > SELDOM) & (missing < 1)).sum())
+    few = int(((missing > MOST_MISSING) & (missing < 1)).sum())
     if not few:
         return []
-    return [f"{few:,} entries hang on so few judgments that many rounds lack them: their intervals are too narrow"]
+    return [f"{few:,} entries have so few judgments that many rounds miss them: their intervals are too narrow"]
 
 
 def _whole(rank: Floats) -> NDArray[np.int32]:
@@ -200,7 +202,7 @@ def _range(values: Floats, shares: tuple[float, float], estimate: Floats) -> tup
 
 
 def _at(ordered: Floats, place: Floats, column: NDArray[np.intp]) -> Floats:
-    """Between the two rows of each column that a fractional place lies between."""
+    """The value of each column at a fractional place, interpolated between two rows."""
     lower, upper = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     part = place - lower
     return np.asarray(ordered[lower, column] * (1 - part) + ordered[upper, column] * part)
@@ -208,15 +210,15 @@ def _at(ordered: Floats, place: Floats, column: NDArray[np.intp]) -> Floats:
 
 def _share_above(gap: Floats) -> Floats:
     """The share of the rounds with a value in which it is above 0, ties counted half; NaN where none has one."""
-    told = (~np.isnan(gap)).sum(axis=0)
+    known = (~np.isnan(gap)).sum(axis=0)
     above = (gap > 0).sum(axis=0) + (gap == 0).sum(axis=0) / 2
-    return np.asarray(np.divide(above, told, out=np.full(len(told), np.nan), where=told > 0))
+    return np.asarray(np.divide(above, known, out=np.full(len(known), np.nan), where=known > 0))
 
 
 def _deviation(values: Floats) -> Floats:
     """The standard deviation of each column over the rounds that have a value; NaN where fewer than two have."""
-    told = ~np.isnan(values)
-    count = told.sum(axis=0)
-    mean = np.where(told, values, 0.0).sum(axis=0) / np.maximum(count, 1)
-    squares = np.where(told, (values - mean) ** 2, 0.0).sum(axis=0)
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+    squares = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
     return np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)

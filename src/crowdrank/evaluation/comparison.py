@@ -1,10 +1,10 @@
-"""Methods side by side: every one fitted to the same judgments, measured against the same gold, with tests of what differs."""
+"""Comparison of methods: all fitted to the same judgments, measured against the same gold, with significance tests."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,23 +19,23 @@ from crowdrank.evaluation.leaderboard import leaderboard
 from crowdrank.evaluation.matching import match
 from crowdrank.evaluation.measures import choose
 from crowdrank.evaluation.significance import holm, paired_t, randomisation
-from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, supervised
+from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, settings_of, supervised
 from crowdrank.methods.protocols import Method, Supervised
 from crowdrank.numerics.progress import report
 from crowdrank.settings import SettingError, check_choice
 from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
-MANY_PAIRS = 3_000_000  # made of lists: methods that write them out take minutes
+MANY_PAIRS = 3_000_000  # above this, methods that expand lists to pairs take minutes
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What each method is worth, best first by the first measure, and which differences from the best are more than chance."""
+    """The measures of each method, best first by the first measure, and significance tests against the best."""
 
     measures: tuple[str, ...]
     evaluations: Mapping[str, Evaluation]  # method → its evaluation, best first
-    seconds: Mapping[str, float]  # what its fit took, compiling included
+    seconds: Mapping[str, float]  # of its fit, compiling included
     test_columns: Mapping[str, NDArray[Any]]
     frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
@@ -91,13 +91,13 @@ def compare(
     unjudged: Unjudged = "nonrelevant",
     skip_empty: bool = False,
 ) -> Comparison:
-    """Fit several methods to the same judgments and measure them against gold, which no method gets to see.
+    """Fit several methods to the same judgments and measure them against gold, which no method sees.
 
-    `methods` are names or methods with their settings; without them, all that can take the study, but for those that
-    would write out millions of pairs of its lists. A method that cannot is a note. Supervised methods need `folds`,
-    task → fold or a number of them: each task is ranked by what was learned from the gold of other folds. `seed` goes
-    to the methods given by name that have one, to the drawing of folds, and to the randomisation test; those given by
-    name compute no intervals. For the rest see `evaluate`.
+    `methods` are names or methods with their settings; by default all methods that take these judgments, except those
+    that would expand its lists to millions of pairs. A method that cannot be fitted gives a note. Supervised methods
+    need `folds`, task → fold or a number of random folds: each task is ranked by a method trained on the gold of other
+    folds. `seed` is used for methods given by name that have one, for random folds, and for the randomisation test;
+    methods given by name compute no intervals. For the other parameters see `evaluate`.
     """
     check_judgments(judgments)
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
@@ -115,14 +115,14 @@ def compare(
     }
     evaluations = dict(sorted(evaluations.items(), key=lambda pair: _worst_last(pair[1].mean[chosen[0].name])))
     names = tuple(measure.name for measure in chosen)
-    said = {label: (*consensus.notes, *evaluations[label].notes) for label, consensus in fitted.items()}
+    notes = {label: (*consensus.notes, *evaluations[label].notes) for label, consensus in fitted.items()}
     return Comparison(
         names,
         evaluations,
         seconds,
         _tests(names, evaluations, seed),
         judgments.vocabulary.frame,
-        (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *_merged(said)),
+        (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *_merged(notes)),
     )
 
 
@@ -150,7 +150,7 @@ def _methods(
 
 
 def _left_out(judgments: Judgments) -> list[str]:
-    """Methods that would write out too many pairs."""
+    """Methods that would expand lists to too many pairs."""
     many = count_pairs(as_rankings(judgments), judgments.vocabulary) > MANY_PAIRS
     return [name for name, kind in METHODS.items() if many and kind.description.expands_to_pairs]
 
@@ -158,46 +158,40 @@ def _left_out(judgments: Judgments) -> list[str]:
 def _slow(left_out: Sequence[str]) -> list[str]:
     if not left_out:
         return []
-    return [
-        f"{', '.join(left_out)} write out every pair of the lists, which are millions: left out; name them to compare them"
-    ]
+    why = "these methods expand the lists to millions of pairs"
+    return [f"not compared: {', '.join(left_out)}; {why}; name them to compare them"]
 
 
 def _named(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
-    """The method of that name, without intervals, which cost time and change no ranking."""
+    """The method of that name, without intervals, which take time and do not change the ranking."""
     make: Any = supervised if name in SUPERVISED and fold is not None else method
     wanted = {"seed": seed, "intervals": False}
-    return make(name, **{setting: wanted[setting] for setting in wanted.keys() & _settings(make(name))})  # type: ignore[no-any-return]
+    return make(name, **{setting: wanted[setting] for setting in wanted.keys() & settings_of(make(name))})  # type: ignore[no-any-return]
 
 
 def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Supervised]:
-    """A label for each method: its name, and where that is not enough, the settings that are not the usual ones."""
+    """A label for each method: its name, and if several have the same name, the settings that are not the default."""
     names = [each.description.name for each in chosen]
     labelled: dict[str, Method | Supervised] = {}
     for each in chosen:
-        label = (
-            each.description.name if names.count(each.description.name) == 1 else each.description.name + _unusual(each)
-        )
+        name = each.description.name
+        label = name if names.count(name) == 1 else name + _changed_settings(each)
         if label in labelled:
-            raise SettingError(f"{label} is named twice with the same settings")
+            raise SettingError(f"{label} is given twice with the same settings; remove one")
         labelled[label] = each
     return labelled
 
 
-def _unusual(chosen: Method | Supervised) -> str:
-    settings, usual = _settings(chosen), _settings(type(chosen)())
-    told = ", ".join(f"{name}={value}" for name, value in settings.items() if value != usual[name])
-    return f"({told})" if told else ""
-
-
-def _settings(chosen: Method | Supervised) -> dict[str, Any]:
-    return {each.name: getattr(chosen, each.name) for each in fields(chosen)}  # type: ignore[arg-type]
+def _changed_settings(chosen: Method | Supervised) -> str:
+    settings, default = settings_of(chosen), settings_of(type(chosen)())
+    changed = ", ".join(f"{name}={value}" for name, value in settings.items() if value != default[name])
+    return f"({changed})" if changed else ""
 
 
 def _fit_all(
     methods: Mapping[str, Method | Supervised], judgments: Judgments, gold: Gold, fold: Folds | None
 ) -> tuple[dict[str, Consensus], dict[str, float], list[str]]:
-    """What each method found and how long it took; and what those that could not be fitted had to say."""
+    """The consensus of each method and its seconds; and the error messages of those that could not be fitted."""
     fitted, seconds, failed = {}, {}, []
     for done, (label, each) in enumerate(methods.items()):
         report("comparing", done, len(methods))
@@ -213,11 +207,13 @@ def _fit_all(
 
 
 def _fitted(chosen: Any, judgments: Judgments, gold: Gold, fold: Folds | None) -> Consensus:
-    """What a method finds; gold is for those that learn, task by task from that of other folds."""
-    if SUPERVISED.get(chosen.description.name) is not type(chosen):  # a method, or what a supervised one has learned
+    """The consensus of a method; a supervised one is trained on the gold of other folds."""
+    if SUPERVISED.get(chosen.description.name) is not type(chosen):  # a method, or a trained one
         return chosen.fit(judgments)  # type: ignore[no-any-return]
     if fold is None:
-        raise SettingError(f"{chosen.description.name} learns from gold: give folds, a number of them or task → fold")
+        raise SettingError(
+            f"{chosen.description.name} learns from gold: give folds, a number or task → fold (compare --folds)"
+        )
     return cross_fitted(chosen, judgments, gold, fold)
 
 
@@ -245,16 +241,16 @@ def _tests(names: Sequence[str], evaluations: Mapping[str, Evaluation], seed: in
 
 
 def _worst_last(mean: float) -> float:
-    """To sort by: the highest first, what is undefined last."""
+    """A key to sort by: the highest first, undefined ones last."""
     return float("inf") if np.isnan(mean) else -mean
 
 
 def _few_tasks(tasks: int) -> list[str]:
-    return ["one task: no test over tasks is possible"] if tasks == 1 else []
+    return ["the study has one task: significance tests need at least two"] if tasks == 1 else []
 
 
 def _merged(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Notes of all methods: what they all say once, the rest behind the method's name."""
-    everyone = [note for note in next(iter(notes.values())) if all(note in said for said in notes.values())]
-    own = [f"{label}: {note}" for label, said in notes.items() for note in said if note not in everyone]
-    return list(dict.fromkeys([*everyone, *own]))
+    """Notes that all methods share, once; then the others, each with the name of its method."""
+    shared = [note for note in next(iter(notes.values())) if all(note in others for others in notes.values())]
+    own = [f"{label}: {note}" for label, some in notes.items() for note in some if note not in shared]
+    return list(dict.fromkeys([*shared, *own]))

@@ -1,4 +1,4 @@
-"""How good is a ranking, by the measures of `crowdrank.evaluation.measures`."""
+"""A ranking measured against gold, by the measures of `crowdrank.evaluation.measures`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Unjudged = Literal["nonrelevant", "ignore"]
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a ranking is worth: the value of each measure in each task, and their means."""
+    """The value of each measure in each task, and their means."""
 
     measures: tuple[str, ...]
     tasks: Ids
@@ -63,12 +63,12 @@ def evaluate(
     """Measure a ranking against gold: each task first, then the mean over the tasks that both have.
 
     `ranking` is a Consensus, or a data frame with the columns item, score or rank (score, if it has both), and task
-    where there are several. As in trec_eval, ranked items without gold are not relevant (`unjudged="ignore"` leaves
-    them out of the lists), relevant items not ranked count as missed, and a task without relevant item counts 0
-    (`skip_empty=True` leaves it out of the means). Items without score are not retrieved. Equal scores (as in
-    `Consensus.rank`) are ordered by item id, the later in the alphabet first. acc, tau and spearman see ties as ties,
-    and only the items that have both a score and gold; where gold has no two different values they are undefined, and
-    left out of the mean.
+    where there are several. As in trec_eval, ranked items without gold are not relevant (`unjudged="ignore"` removes
+    them from the lists), relevant items not ranked count as missed, and a task without relevant item counts 0
+    (`skip_empty=True` excludes it from the means). Items without score are not retrieved. Equal scores (as in
+    `Consensus.rank`) are ordered by item id, the later in the alphabet first. acc, tau and spearman treat ties
+    as ties, and use only the items with both a score and gold; where gold has no two different values they are
+    undefined, and excluded from the mean.
 
     >>> import crowdrank as cr
     >>> gold = cr.gold({"item": ["a", "b", "c"], "grade": [1, 0, 2]})
@@ -86,7 +86,7 @@ def evaluate(
 
 
 def _consensus_of(frame: Any) -> Consensus:
-    from crowdrank.formats.encode import scores_of  # here, not above: whoever has a Consensus needs no reader
+    from crowdrank.formats.encode_gold import scores_of  # here, not above: a Consensus needs no reader
     from crowdrank.formats.source import of_frame
 
     source, kind = of_frame(frame)
@@ -97,13 +97,13 @@ def evaluate_matched(
     matching: Matching, rank: NDArray[np.int32], chosen: Sequence[Measure], *, unjudged: Unjudged, skip_empty: bool
 ) -> Evaluation:
     """Measure one of several rankings of the same entries."""
-    wanted = {measure.family.looks_at for measure in chosen}
+    wanted = {measure.family.computed_from for measure in chosen}
     lists = matching.graded_lists(matching.order(rank), condensed=unjudged == "ignore") if "grades" in wanted else None
     orders = matching.orders(rank) if "orders" in wanted else None
     values = np.stack([measure.per_task(lists, orders) for measure in chosen], axis=1)
     notes = [*matching.notes, *_without_gold(matching, rank, unjudged), *_not_retrieved(matching, rank)]
     if lists is not None:
-        graded = [column for column, measure in enumerate(chosen) if measure.family.looks_at == "grades"]
+        graded = [column for column, measure in enumerate(chosen) if measure.family.computed_from == "grades"]
         notes += _empty_tasks(values, graded, lists, skip_empty)
     notes += _undefined(values, chosen)
     return Evaluation(
@@ -124,7 +124,7 @@ def mean_defined(values: Floats) -> Floats:
 def _without_gold(matching: Matching, rank: NDArray[np.int32], unjudged: Unjudged) -> list[str]:
     ranked = rank[matching.entry] > 0
     count = int((np.isnan(matching.gold) & ranked).sum())
-    how = "taken as not relevant" if unjudged == "nonrelevant" else "left out of the lists"
+    how = "treated as not relevant" if unjudged == "nonrelevant" else "removed from the lists"
     return [f"{count:,} of {int(ranked.sum()):,} ranked items have no gold: {how}"] if count else []
 
 
@@ -139,25 +139,25 @@ def _not_retrieved(matching: Matching, rank: NDArray[np.int32]) -> list[str]:
 
 
 def _empty_tasks(values: Floats, graded: list[int], lists: GradedLists, skip_empty: bool) -> list[str]:
-    """Leave tasks without relevant item out of the measures of gain if asked to; say how many there are."""
+    """A note on tasks without a relevant item; with `skip_empty` they are excluded from the measures of gain."""
     empty = np.flatnonzero(lists.relevant == 0)
     if not len(empty):
         return []
     if skip_empty:
         values[np.ix_(empty, np.array(graded))] = np.nan
-    how = "left out of the mean" if skip_empty else "they count 0"
+    how = "excluded from the mean" if skip_empty else "they count 0"
     return [f"{len(empty):,} of {lists.n_tasks:,} tasks have no relevant item: {how}"]
 
 
 def _undefined(values: Floats, chosen: Sequence[Measure]) -> list[str]:
-    """Say how many tasks the measures of order cannot judge."""
-    ordered = [column for column, measure in enumerate(chosen) if measure.family.looks_at == "orders"]
+    """A note on the tasks where measures of order are undefined."""
+    ordered = [column for column, measure in enumerate(chosen) if measure.family.computed_from == "orders"]
     if not ordered:
         return []
     count = int(np.isnan(values[:, ordered]).any(axis=1).sum())
     names = ", ".join(chosen[column].name for column in ordered)
     return (
-        [f"{count:,} of {len(values):,} tasks have no two ranked items of different gold: no {names} there"]
+        [f"{count:,} of {len(values):,} tasks have no two ranked items of different gold: {names} undefined there"]
         if count
         else []
     )

@@ -1,4 +1,4 @@
-"""Cross-validation of supervised methods: every task is ranked by what was learned from the gold of the other folds."""
+"""Cross-validation of supervised methods: each task is ranked by a method trained on the gold of the other folds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEWEST = 2
 
 
 def folds_of(folds: int | Mapping[Any, Any], judgments: Judgments, gold: Gold, seed: int) -> Folds:
-    """The fold of each task: as given, or so many of equal size at random; tasks without gold may be in none."""
+    """The fold of each task: as given, or a number of random folds of equal size; tasks without gold may be in none."""
     tasks = judgments.vocabulary.tasks
     known = np.unique(judgments.vocabulary.entry_task[~np.isnan(gold.align(judgments.vocabulary))])
     fold = np.full(len(tasks), -1)
@@ -36,14 +36,16 @@ def folds_of(folds: int | Mapping[Any, Any], judgments: Judgments, gold: Gold, s
     names = [by_name.get(str(task)) for task in tasks]
     without = [tasks[task] for task in known if names[task] is None]
     if without:
-        raise JudgmentError(f"{len(without):,} tasks with gold are in no fold, such as {str(without[0])!r}")
+        raise JudgmentError(
+            f"{len(without):,} tasks with gold are in no fold, for example {str(without[0])!r}; give each a fold"
+        )
     number = {name: at for at, name in enumerate(sorted({name for name in names if name is not None}))}
     check(len(number) >= FEWEST, "folds", ", ".join(number), f"at least {FEWEST} different ones")
     return np.array([-1 if name is None else number[name] for name in names])
 
 
 def cross_fitted(method: Supervised, judgments: Judgments, gold: Gold, fold: Folds) -> Consensus:
-    """Each task as ranked by the method trained on the gold of all other folds."""
+    """Each task ranked by the method trained on the gold of all other folds."""
     vocabulary = judgments.vocabulary
     score, notes = np.full(vocabulary.n_entries, np.nan), list[str]()
     for number in range(fold.max() + 1):

@@ -1,11 +1,12 @@
-"""How each measure of ranked lists is computed: arrays over all tasks in, one number per task out.
+"""Measures of ranked lists: arrays over all tasks in, one number per task out.
 
-All tasks are computed at once. Only items of positive grade add to a measure of gain, so only they are kept, with their
-place.
+All tasks are computed at once. Only items of positive grade contribute to these measures, so only they are kept, with
+their place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +16,11 @@ from crowdrank.study import Floats
 
 Ints = NDArray[np.int64]
 
-RELEVANT = 1.0  # the lowest grade that precision and its kin count as relevant
+RELEVANT = 1.0  # the lowest grade that counts as relevant in precision, recall, map, rbp and mrr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class PositiveGrades:
     """The items of positive grade in one list per task, in the order of the lists."""
 
     task: Ints  # ascending
@@ -27,32 +28,32 @@ class Lists:
     grade: Floats
 
     @staticmethod
-    def of(task: Ints, grade: Floats) -> Lists:
+    def of(task: Ints, grade: Floats) -> PositiveGrades:
         """From whole lists: the task (ascending) and the grade of every item, best first; NaN where it has none."""
         place = np.arange(len(task)) - np.searchsorted(task, np.arange(task[-1] + 1 if len(task) else 0))[task]
-        useful = np.flatnonzero(grade > 0)
-        return Lists(task[useful], place[useful], grade[useful])
+        positive = np.flatnonzero(grade > 0)
+        return PositiveGrades(task[positive], place[positive], grade[positive])
 
-    def top(self, depth: int | None, grade: float = 0.0) -> Lists:
+    def top(self, depth: int | None, grade: float = 0.0) -> PositiveGrades:
         """The first `depth` places of every list, and of these the items of at least that grade."""
         kept = self.grade >= grade
         if depth is not None:
             kept &= self.place < depth
-        return Lists(self.task[kept], self.place[kept], self.grade[kept])
+        return PositiveGrades(self.task[kept], self.place[kept], self.grade[kept])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedLists:
-    """The ranked lists of all tasks beside the best lists there could be."""
+    """The ranked lists of all tasks, and the best possible lists."""
 
     n_tasks: int
-    ranked: Lists
-    ideal: Lists  # gold, best grade first, ranked or not
+    ranked: PositiveGrades
+    ideal: PositiveGrades  # gold, best grade first, ranked or not
     top_grade: float  # the largest grade in gold
 
-    def total(self, lists: Lists, values: Floats) -> Floats:
+    def total(self, rows: PositiveGrades, values: Floats) -> Floats:
         """The sum of the values over each task."""
-        return np.bincount(lists.task, values, self.n_tasks).astype(float)
+        return np.bincount(rows.task, values, self.n_tasks).astype(float)
 
     @property
     def relevant(self) -> Floats:
@@ -62,11 +63,11 @@ class GradedLists:
 
 
 def exponential_gain(grade: Floats, top_grade: float) -> Floats:
-    """2^g − 1, divided by 2^top: ratios stay the same, and a scale of 0 to 1000 does not overflow."""
+    """2^g − 1, divided by 2^top: ratios stay the same, and large grades do not overflow."""
     return np.asarray(np.exp2(grade - top_grade) - np.exp2(-top_grade), dtype=np.float64)
 
 
-def linear_gain(grade: Floats, top_grade: float) -> Floats:  # noqa: ARG001  (a gain like the other)
+def linear_gain(grade: Floats, top_grade: float) -> Floats:  # noqa: ARG001  (the same parameters as `exponential_gain`)
     """The grade itself."""
     return grade
 
@@ -77,15 +78,20 @@ def log_discount(places: int) -> Floats:
 
 
 def letor_discount(places: int) -> Floats:
-    """1 / log2(i), and none at positions 1 and 2, as LETOR's own evaluation script has it."""
+    """1 / log2(i), and no discount at positions 1 and 2, as in LETOR's evaluation script."""
     return 1 / np.log2(np.maximum(np.arange(places) + 1, 2))
 
 
-def ndcg(lists: GradedLists, depth: int | None, gain=exponential_gain, discount=log_discount) -> Floats:
-    """Discounted gain of the list over that of the best list."""
+def ndcg(
+    lists: GradedLists,
+    depth: int | None,
+    gain: Callable[[Floats, float], Floats] = exponential_gain,
+    discount: Callable[[int], Floats] = log_discount,
+) -> Floats:
+    """Discounted gain of the list, divided by that of the best list."""
 
-    def dcg(of: Lists) -> Floats:
-        top = of.top(depth)
+    def dcg(rows: PositiveGrades) -> Floats:
+        top = rows.top(depth)
         factor = discount(int(top.place.max(initial=0)) + 1)
         return lists.total(top, gain(top.grade, lists.top_grade) * factor[top.place])
 
@@ -93,19 +99,19 @@ def ndcg(lists: GradedLists, depth: int | None, gain=exponential_gain, discount=
 
 
 def precision(lists: GradedLists, depth: int) -> Floats:
-    """The share of relevant items among the first `depth`; a shorter list is filled up with items that are not."""
+    """The share of relevant items among the first `depth`; places missing in a shorter list count as not relevant."""
     top = lists.ranked.top(depth, RELEVANT)
     return np.bincount(top.task, minlength=lists.n_tasks) / depth
 
 
 def recall(lists: GradedLists, depth: int) -> Floats:
-    """The share of the relevant items there are that is among the first `depth`."""
+    """The share of all relevant items that is among the first `depth`."""
     top = lists.ranked.top(depth, RELEVANT)
     return _ratio(np.bincount(top.task, minlength=lists.n_tasks).astype(float), lists.relevant)
 
 
 def average_precision(lists: GradedLists, depth: int | None) -> Floats:
-    """Precision at each relevant item found, summed, over the number of relevant items there are."""
+    """The sum of the precision at each relevant item found, divided by the number of all relevant items."""
     top = lists.ranked.top(depth, RELEVANT)
     found = _count_within(top.task, lists.n_tasks) + 1
     return _ratio(lists.total(top, found / (top.place + 1)), lists.relevant)
@@ -121,16 +127,16 @@ def reciprocal_rank(lists: GradedLists, depth: int | None) -> Floats:
 
 
 def rank_biased_precision(lists: GradedLists, depth: int | None, persistence: float) -> Floats:
-    """What a user sees who goes on to the next item with the probability `persistence`: (1 − p) Σ p^(i − 1) over relevant items."""
+    """(1 − p) Σ p^(i − 1) over relevant items: users go on to the next item with probability p, the `persistence`."""
     top = lists.ranked.top(depth, RELEVANT)
     return (1 - persistence) * lists.total(top, np.power(persistence, top.place, dtype=np.float64))
 
 
 def expected_reciprocal_rank(lists: GradedLists, depth: int | None) -> Floats:
-    """1 / the position where a user stops who is content with an item with the probability (2^g − 1) / 2^top."""
+    """Expected 1 / position where a user stops, if an item of grade g stops them with probability (2^g − 1) / 2^top."""
     top = lists.ranked.top(depth)
     stops = exponential_gain(top.grade, lists.top_grade)
-    passes = np.log1p(-np.minimum(stops, 1 - np.finfo(float).epsneg))  # grades above 53 stop everybody
+    passes = np.log1p(-np.minimum(stops, 1 - np.finfo(float).epsneg))  # of a grade above 53 the probability rounds to 1
     before = np.cumsum(passes) - passes
     first = np.searchsorted(top.task, np.arange(lists.n_tasks))
     reached = np.exp(before - np.append(before, 0.0)[first][top.task])
@@ -143,5 +149,5 @@ def _count_within(task: Ints, n_tasks: int) -> Ints:
 
 
 def _ratio(value: Floats, best: Floats) -> Floats:
-    """Value over best, 0 where there is nothing to find."""
+    """Value divided by best, 0 where best is 0."""
     return np.divide(value, best, out=np.zeros(len(best)), where=best > 0)

@@ -13,14 +13,14 @@ def leaderboard(
     marked: Collection[tuple[str, str]],
     notes: Sequence[str] = (),
 ) -> str:
-    """One line per method and a column per measure; `marked` (method, measure) are behind the best by more than chance.
+    """One line per method and a column per measure; `marked` (method, measure) are significantly below the best.
 
     >>> means = {"crowd-bt": {"acc": 0.9, "tau": 0.8}, "mean": {"acc": 0.7, "tau": 0.75}}
     >>> print(leaderboard(means, {"crowd-bt": 0.21, "mean": 0.001}, {("mean", "acc")}))
     method       acc      tau     seconds
     crowd-bt    0.9000   0.8000      0.21
     mean        0.7000†  0.7500      0.00
-    † below the best of its column by more than chance (randomisation test over tasks, Holm-corrected p < .05)
+    † significantly below the best of its column (randomisation test over tasks, Holm-corrected p < .05)
     """
     names = list(next(iter(means.values())))
     rows = [["method", *(f"{name} " for name in names), "seconds"]]
@@ -35,5 +35,7 @@ def leaderboard(
         )
         for row in rows
     ]
-    legend = f"{MARK} below the best of its column by more than chance (randomisation test over tasks, Holm-corrected p < .05)"
+    legend = (
+        f"{MARK} significantly below the best of its column (randomisation test over tasks, Holm-corrected p < .05)"
+    )
     return "\n".join([*lines, *([legend] if marked else []), *(f"note: {note}" for note in notes)])

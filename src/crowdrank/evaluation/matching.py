@@ -1,4 +1,4 @@
-"""A ranking beside gold: which tasks and items they share, and in what order the ranking has them."""
+"""The tasks and items that a ranking and gold share, and the order of the ranking."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.evaluation.kernels import GradedLists, Ints, Lists
-from crowdrank.evaluation.order import Orders
+from crowdrank.evaluation.kernels import GradedLists, Ints, PositiveGrades
+from crowdrank.evaluation.order import RankingAndGold
 from crowdrank.study import UNNAMED_TASK, Floats, Gold, Ids, JudgmentError, Vocabulary, recode_tasks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:
-    """The entries of a vocabulary beside gold, in the tasks that both have. Made once, it serves every ranking of the vocabulary."""
+    """The entries of a vocabulary and their gold, in the tasks that both have; for all rankings of the vocabulary."""
 
     vocabulary: Vocabulary
     tasks: Ids  # the tasks in both; codes below are of these
     entry: NDArray[np.intp]  # the vocabulary's entries in these tasks
     task: Ints  # of each entry, ascending
     gold: Floats  # of each entry, NaN where there is none
-    ideal: Lists  # everything gold knows in these tasks, ranked or not, best first
+    ideal: PositiveGrades  # all gold of these tasks, ranked or not, best first
     n_gold: int
     top_grade: float
     notes: tuple[str, ...]
 
     def order(self, rank: NDArray[np.int32]) -> NDArray[np.intp]:
-        """The entries (as rows of `entry`) of every task in the order of their ranks; unranked ones (0) are left out.
+        """The entries (as rows of `entry`) of every task in the order of their ranks, without unranked ones (0).
 
         Of equally ranked items the one later in the alphabet comes first, as in trec_eval.
         """
@@ -53,21 +53,21 @@ class Matching:
         return place[inverse]
 
     def graded_lists(self, order: NDArray[np.intp], *, condensed: bool) -> GradedLists:
-        """The lists that measures of gain look at; condensed, without the items that have no gold."""
+        """The lists for measures of gain; if `condensed`, without the items that have no gold."""
         if condensed:
             order = order[~np.isnan(self.gold[order])]
         return GradedLists(
             n_tasks=len(self.tasks),
-            ranked=Lists.of(self.task[order], self.gold[order]),
+            ranked=PositiveGrades.of(self.task[order], self.gold[order]),
             ideal=self.ideal,
             top_grade=self.top_grade,
         )
 
-    def orders(self, rank: NDArray[np.int32]) -> Orders:
+    def orders(self, rank: NDArray[np.int32]) -> RankingAndGold:
         """The two orders of the items that have both a rank and gold."""
         rank = rank[self.entry]
         both = (rank > 0) & ~np.isnan(self.gold)
-        return Orders.of(len(self.tasks), self.task[both], rank[both], self.gold[both])
+        return RankingAndGold.of(len(self.tasks), self.task[both], rank[both], self.gold[both])
 
 
 def _spread(slot: Ints, alphabet: Ints) -> Ints:
@@ -80,14 +80,16 @@ def _spread(slot: Ints, alphabet: Ints) -> Ints:
     return spread
 
 
-@lru_cache(maxsize=1)  # by identity: whoever evaluates several rankings of one study matches their names once
+@lru_cache(maxsize=1)  # by identity: several rankings of one study are matched once
 def match(vocabulary: Vocabulary, gold: Gold) -> Matching:
-    """Find what the rankings of a vocabulary and gold have in common."""
+    """Match the rankings of a vocabulary with gold."""
     known = gold.vocabulary
     own_task = recode_tasks(vocabulary.tasks, known.tasks)
     if not np.any(own_task >= 0):
         if vocabulary.tasks.tolist() == [UNNAMED_TASK]:
-            raise JudgmentError(f"the ranking names no task, and gold has {len(known.tasks):,} of them")
+            raise JudgmentError(
+                f"the ranking has no column task, but gold has {len(known.tasks):,} tasks; add the column"
+            )
         raise JudgmentError(f"the ranking and gold share no task; {_examples('tasks', vocabulary.tasks, known.tasks)}")
     value = gold.align(vocabulary)
     if np.all(np.isnan(value)):
@@ -105,10 +107,10 @@ def match(vocabulary: Vocabulary, gold: Gold) -> Matching:
         entry=entry,
         task=number[vocabulary.entry_task[entry]],
         gold=value[entry],
-        ideal=Lists.of(gold_task, gold_value),
+        ideal=PositiveGrades.of(gold_task, gold_value),
         n_gold=len(gold_value),
         top_grade=float(np.nanmax(gold.value)),
-        notes=_tasks_apart(len(vocabulary.tasks) - len(shared), len(known.tasks) - len(shared)),
+        notes=_unmatched_tasks(len(vocabulary.tasks) - len(shared), len(known.tasks) - len(shared)),
     )
 
 
@@ -116,22 +118,22 @@ def _best_first(task: Ints, value: Floats) -> tuple[Ints, Floats]:
     """Sorted by task, then by value, highest first; without tasks of number -1 and values that are NaN."""
     kept = (task >= 0) & ~np.isnan(value)
     levels = -np.unique(-value[kept])
-    # Sorting whole numbers, not rows: several times as fast as a sort by two keys.
+    # Sorting one whole number per row is several times as fast as sorting by two keys.
     key = np.sort(task[kept] * len(levels) + np.searchsorted(-levels, -value[kept]))
     return key // len(levels), levels[key % len(levels)]
 
 
-def _tasks_apart(without_gold: int, without_ranking: int) -> tuple[str, ...]:
-    said = []
+def _unmatched_tasks(without_gold: int, without_ranking: int) -> tuple[str, ...]:
+    notes = []
     if without_gold:
-        said.append(f"{without_gold:,} ranked task{'s' * (without_gold > 1)} without gold: left out")
+        notes.append(f"{without_gold:,} ranked task{'s' * (without_gold > 1)} without gold: not evaluated")
     if without_ranking:
-        said.append(f"{without_ranking:,} task{'s' * (without_ranking > 1)} of the gold not ranked: left out")
-    return tuple(said)
+        notes.append(f"{without_ranking:,} task{'s' * (without_ranking > 1)} of the gold not ranked: not evaluated")
+    return tuple(notes)
 
 
 def _examples(what: str, ours: Ids, theirs: Ids) -> str:
-    return f"{what} of the ranking are like {_some(ours)}, those of gold like {_some(theirs)}"
+    return f"{what} of the ranking are for example {_some(ours)}, those of gold {_some(theirs)}"
 
 
 def _some(names: Ids) -> str:

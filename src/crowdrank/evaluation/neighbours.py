@@ -1,4 +1,4 @@
-"""Which neighbours of a ranking can be told apart, and which might as well stand the other way around."""
+"""Which neighbours of a ranking are distinguishable, and which might be in the opposite order."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from crowdrank.study import JudgmentError
 
 
 def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
-    """A data frame with a row for every two neighbours of each task's ranking, best first.
+    """A data frame with a row for each pair of neighbours in each task's ranking, best first.
 
     Columns: task, item, next_item, gap (between their scores), error (its standard error), probability (that the item
-    is truly above the next: the share of the rounds after a bootstrap, else the gap is taken as normal),
-    distinguishable (where that is at least `level`). Of neighbours that no chain of comparisons connects, nothing is
-    known: their probability is missing.
+    is truly above the next: after a bootstrap the share of its rounds, else from a normal distribution of the gap),
+    distinguishable (whether that is at least `level`). The probability is missing for neighbours that no chain of
+    comparisons connects.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=4, annotators=5, votes=400, seed=0)
@@ -29,8 +29,8 @@ def neighbours(consensus: Consensus, level: float = 0.95) -> Any:
     check(0.5 <= level < 1, "level", level, "at least 0.5 and below 1")
     if consensus.gap_error is None:
         raise JudgmentError(
-            f"{consensus.method} does not say how sure it is of the gaps between neighbours: "
-            "fit a method that has intervals with them, or use cr.bootstrap (rank --bootstrap 200), which serves all methods"
+            f"{consensus.method} gives no standard errors of the gaps between neighbours: "
+            "use a method with intervals, or cr.bootstrap (rank --bootstrap 200), which works with every method"
         )
     vocabulary, (above, below) = consensus.vocabulary, consensus.neighbours
     gap, error = consensus.score[above] - consensus.score[below], consensus.gap_error[above]

@@ -1,4 +1,4 @@
-"""Measures of agreement between two orders (acc, τ, Spearman), over all tasks at once and without looking at every pair."""
+"""Agreement between two orders (acc, τ, Spearman), for all tasks at once and without a loop over pairs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Orders:
-    """Items that have both a place in the ranking and gold: two orders of them per task, ties included."""
+class RankingAndGold:
+    """The items with both a rank and gold: two orders of them per task, ties included."""
 
     n_tasks: int
     task: Ints  # ascending
@@ -25,14 +25,14 @@ class Orders:
     gold: Ints  # likewise
 
     @staticmethod
-    def of(n_tasks: int, task: Ints, rank: NDArray[np.int32], gold: Floats) -> Orders:
+    def of(n_tasks: int, task: Ints, rank: NDArray[np.int32], gold: Floats) -> RankingAndGold:
         """From ranks (1 is best) and gold values (higher is better)."""
         values = np.unique(gold)
-        return Orders(n_tasks, task, rank.max(initial=0) - rank.astype(np.int64), np.searchsorted(values, gold))
+        return RankingAndGold(n_tasks, task, rank.max(initial=0) - rank.astype(np.int64), np.searchsorted(values, gold))
 
     @cached_property
-    def pairs(self) -> Pairs:
-        """How the two orders stand to each other, counted over the pairs of each task."""
+    def pairs(self) -> PairCounts:
+        """How the two orders agree, counted over the pairs of each task."""
         levels = int(self.gold.max(initial=0)) + 1
         by_score = self.task * (int(self.score.max(initial=0)) + 1) + self.score
         both = np.sort(by_score * levels + self.gold)  # by task, then score, then gold: tied scores make no inversion
@@ -41,7 +41,7 @@ class Orders:
         tied_score = self._tied(both // levels)
         discordant = inversions(both % levels, self.task, self.n_tasks)
         different = size * (size - 1) // 2 - tied_gold
-        return Pairs(
+        return PairCounts(
             different_gold=different,
             different_score=size * (size - 1) // 2 - tied_score,
             concordant=different - tied_score + self._tied(both) - discordant,
@@ -56,8 +56,8 @@ class Orders:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Counts of pairs of items, per task."""
+class PairCounts:
+    """Numbers of pairs of items, per task."""
 
     different_gold: Ints
     different_score: Ints
@@ -66,10 +66,10 @@ class Pairs:
 
 
 def inversions(level: Ints, task: Ints, n_tasks: int) -> Ints:
-    """Per task (ascending), the number of pairs of rows of which the earlier has the higher level.
+    """Per task (ascending), the number of pairs of rows in which the earlier row has the higher level.
 
-    Bit by bit from the highest: among rows that agree so far, a 1 before a 0 is an inversion; then zeros go before
-    ones.
+    It goes through the bits from the highest: among rows with the same higher bits, a 1 before a 0 is an inversion;
+    then the zeros are moved before the ones.
 
     >>> inversions(np.array([2, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 1]), 2).tolist()
     [2, 1]
@@ -92,21 +92,21 @@ def inversions(level: Ints, task: Ints, n_tasks: int) -> Ints:
     return count.astype(np.int64)
 
 
-def accuracy(orders: Orders) -> Floats:
+def accuracy(orders: RankingAndGold) -> Floats:
     """The share of pairs of different gold that the scores put strictly in the same order; tied scores are wrong."""
     pairs = orders.pairs
     return _defined(pairs.concordant, pairs.different_gold)
 
 
-def kendall(orders: Orders) -> Floats:
-    """Kendall's τ-b; 0 where all scores are tied, since then they say nothing, NaN where gold is."""
+def kendall(orders: RankingAndGold) -> Floats:
+    """Kendall's τ-b; 0 where all scores are tied, NaN where all gold values are."""
     pairs = orders.pairs
     scale = np.sqrt(pairs.different_gold.astype(float) * np.maximum(pairs.different_score, 1))
     return _defined(pairs.concordant - pairs.discordant, scale)
 
 
-def spearman(orders: Orders) -> Floats:
-    """Correlation of the average ranks; 0 where all scores are tied, NaN where gold is."""
+def spearman(orders: RankingAndGold) -> Floats:
+    """Correlation of the average ranks; 0 where all scores are tied, NaN where all gold values are."""
     score, gold = (_centred_ranks(level, orders) for level in (orders.score, orders.gold))
     covariance, score_spread, gold_spread = (
         np.bincount(orders.task, product, orders.n_tasks) for product in (score * gold, score**2, gold**2)
@@ -114,8 +114,8 @@ def spearman(orders: Orders) -> Floats:
     return _defined(covariance, np.sqrt(gold_spread * np.where(score_spread > 0, score_spread, 1.0)))
 
 
-def _centred_ranks(level: Ints, orders: Orders) -> Floats:
-    """Average ranks within each task, less their mean."""
+def _centred_ranks(level: Ints, orders: RankingAndGold) -> Floats:
+    """Average ranks within each task, minus their mean."""
     key = orders.task * (int(level.max(initial=0)) + 1) + level
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count + 1) / 2  # of each run of ties, counted over all tasks
@@ -125,7 +125,7 @@ def _centred_ranks(level: Ints, orders: Orders) -> Floats:
 
 
 def _defined(value: NDArray[Any], scale: NDArray[Any]) -> Floats:
-    """Value over scale, NaN where gold has no two different values."""
+    """Value divided by scale; NaN where scale is 0: gold has no two different values there."""
     ratio: Floats = np.full(len(scale), np.nan)
     np.divide(value, scale, out=ratio, where=scale > 0)
     return ratio

@@ -1,9 +1,9 @@
-"""Studies drawn from a study's own judgments: rows are repeated or left out, the vocabulary stays."""
+"""Resampled studies: judgments are repeated or removed, the vocabulary stays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ Table = TypeVar("Table", Grades, Pairs)
 
 
 def canonical(judgments: Judgments) -> Judgments:
-    """The same judgments in an order that does not depend on the order in which they came."""
+    """The same judgments in a standard order, whatever their order was."""
     grades, pairs, lists = judgments.grades, judgments.pairs, judgments.rankings
     by_grade = np.lexsort((grades.grade, grades.entry, grades.annotator))
     extra = [column for column in (pairs.strength, pairs.weight) if column is not None]
@@ -34,7 +34,7 @@ def canonical(judgments: Judgments) -> Judgments:
 
 
 def _list_order(lists: Rankings) -> Rows:
-    """The lists by task, annotator and what they say."""
+    """The lists sorted by task, annotator and content."""
     starts = lists.list_starts
 
     def key(number: int) -> tuple[Any, ...]:
@@ -62,10 +62,10 @@ def annotators_of(judgments: Judgments, kinds: Sequence[Kind]) -> Codes:
 
 
 def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = None) -> Judgments:
-    """As many pairs, grades and lists as there are, with replacement; or all those of as many annotators drawn from a
-    crowd.
+    """As many pairs, grades and lists as the study has, drawn with replacement; with a `crowd`, annotators are drawn
+    from it, with all their judgments.
 
-    What is drawn stays in its order.
+    The judgments keep their order.
     """
     if crowd is None:
         grades, pairs, lists = (
@@ -86,7 +86,7 @@ def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = 
 
 
 def _times(rng: np.random.Generator, count: int) -> Rows:
-    """How often each of so many things is drawn in as many draws."""
+    """How often each of `count` rows is drawn in `count` draws."""
     return np.bincount(rng.integers(0, count, count), minlength=count) if count else np.zeros(0, np.int64)
 
 
@@ -96,13 +96,13 @@ def _repeated(times: Rows) -> Rows:
 
 def _rows_of(table: Table, rows: Rows) -> Table:
     """A table's rows, in the order given."""
-    columns = {name: getattr(table, name) for name in table.__slots__}
+    columns = {field.name: getattr(table, field.name) for field in fields(table)}
     taken: dict[str, Any] = {name: column if column is None else column[rows] for name, column in columns.items()}
     return type(table)(**taken)
 
 
 def _lists_of(lists: Rankings, which: Rows) -> Rankings:
-    """Whole lists, in the order given; one that is named twice is there twice."""
+    """Whole lists, in the order given; they may repeat."""
     starts = lists.list_starts
     lengths = np.diff(starts)[which]
     new_starts = np.cumsum(lengths) - lengths

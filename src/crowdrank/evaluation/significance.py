@@ -1,4 +1,4 @@
-"""Is one method better than another, or was it the choice of tasks? Paired tests over tasks.
+"""Paired significance tests over tasks: is one method better than another, or is the difference random?
 
 Smucker, Allan, Carterette: A comparison of statistical significance tests for information retrieval evaluation, CIKM
 2007.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.study import Floats
 
-EXACT = 12  # tasks that differ: up to this many, all 2^12 assignments of signs are tried
+EXACT = 12  # up to this many tasks that differ, all 2^12 assignments of signs are tried
 SAMPLES = 10_000
 AT_ONCE = 2_000_000  # signs in memory at one time
 
@@ -22,7 +22,7 @@ def paired_t(difference: Floats) -> float:
     >>> round(paired_t(np.array([0.1, 0.3, 0.2, 0.2])), 4)
     0.0163
     """
-    from scipy.special import stdtr  # here, not above: evaluation alone does not need SciPy
+    from scipy.special import stdtr  # here, not above: `evaluate` does not need SciPy
 
     difference = difference[~np.isnan(difference)]
     n = len(difference)
@@ -37,9 +37,9 @@ def paired_t(difference: Floats) -> float:
 def randomisation(differences: Floats, *, seed: int = 0, samples: int = SAMPLES) -> Floats:
     """Two-sided p of Fisher's randomisation test, one per column, from the differences per task.
 
-    If two methods were the same, each task's difference might as well have the other sign: p is the share of
+    If two methods were the same, each task's difference could as well have the other sign: p is the share of
     assignments of signs that give a mean at least as far from 0. All of them are tried where at most twelve tasks
-    differ, else `samples` drawn ones and the one observed. NaN (a task without value) is left out; with fewer than two
+    differ, else `samples` random ones and the observed one. NaN (a task without value) is not used; with fewer than two
     tasks p is NaN.
 
     >>> randomisation(np.array([[0.1], [0.3], [0.2], [0.2]])).tolist()  # all four up, or all four down, of 16
@@ -83,7 +83,7 @@ def _as_far(signs: NDArray[np.floating], differences: Floats) -> NDArray[np.bool
 
 
 def holm(p: Floats) -> Floats:
-    """The p values corrected for having looked at all of them (Holm 1979); NaN stays NaN and does not count.
+    """The p values corrected for multiple tests (Holm 1979); NaN stays NaN and does not count.
 
     >>> holm(np.array([0.01, 0.04, 0.03, 0.005])).round(3).tolist()
     [0.03, 0.06, 0.06, 0.02]

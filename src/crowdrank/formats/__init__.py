@@ -1,4 +1,4 @@
-"""The door: files and data frames in, files out."""
+"""Reading and writing: judgments, gold and rankings from files and data frames, and to files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import polars as pl
 
 from crowdrank.consensus import Consensus
 from crowdrank.formats.decode import gold_table, table_of, trec_table
-from crowdrank.formats.encode import gold_of, judgments_of, scores_of
+from crowdrank.formats.encode import judgments_of
+from crowdrank.formats.encode_gold import gold_of, scores_of
 from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, write_all
 from crowdrank.formats.source import as_text, of_frame
 from crowdrank.formats.trec_letor import disambiguate_tags
@@ -25,12 +26,12 @@ FilePath = str | os.PathLike[str]
 def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
     """Judgments from files of any kinds, over one vocabulary.
 
-    The columns say the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and
-    annotator may stand beside them, and weight and strength beside pairs. Names such as worker, model_a, query_id are
-    understood, others by `columns={"annotator": "user"}`. TREC runs are rankings by their tags (by the names of the
-    files, where several use the same tag), ordered by score as in trec_eval; LETOR's files of ranks are rankings too.
-    With `top_k`, items of a task that a ranking leaves out stand below all it lists; unless told, they do in TREC runs
-    and LETOR's files and nowhere else.
+    The columns show the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and
+    annotator are optional, and weight and strength for pairs. Names such as worker, model_a, query_id are understood;
+    give others as `columns={"annotator": "user"}`. TREC runs are rankings by their tags (by the names of the files, if
+    several use the same tag), ordered by score as in trec_eval; LETOR's files of ranks are rankings too.
+    With `top_k=True`, items of a task that a ranking does not list rank below all that it lists; with `top_k=False`
+    they are not compared. By default they rank below in TREC runs and LETOR's files, and are not compared elsewhere.
     """
     if not paths:
         raise JudgmentError("no file to read")
@@ -38,7 +39,7 @@ def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool
 
 
 def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
-    """Judgments from data frames of any kind, as `read` has them from files; results come out as the first one's kind.
+    """Judgments from data frames of any library, as `read` reads them from files; results are frames like the first.
 
     >>> judgments({"annotator": ["ann"], "left": [1], "right": [2], "winner": [1]})
     Judgments(1 pairs; 1 tasks, 2 items, 1 annotators)
@@ -50,14 +51,17 @@ def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: boo
 
 
 def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None) -> Gold:
-    """Gold from files with the columns item, one of grade, score (higher is better) or rank, and perhaps task; or from TREC qrels."""
+    """Gold from files with the columns item, one of grade, score (higher is better) or rank, and optionally task.
+
+    TREC qrels are gold too.
+    """
     if not paths:
         raise JudgmentError("no file to read")
     return gold_of([of_file(path, "truth") for path in paths], columns or {})
 
 
 def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
-    """Gold from data frames, as `read_gold` has it from files.
+    """Gold from data frames, as `read_gold` reads it from files.
 
     >>> gold({"item": ["x", "y"], "grade": [2, 0]})
     Gold(2 grades over 1 tasks)
@@ -69,32 +73,37 @@ def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
 
 
 def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus:
-    """A ranking from a file with the columns item, score or rank, and perhaps task, as `crowdrank rank --out` writes it; or a TREC run."""
+    """A ranking from a file with the columns item, score or rank, and optionally task; or from a TREC run.
+
+    `crowdrank rank --out` writes such files.
+    """
     return scores_of(of_file(path, "truth"), columns or {})
 
 
 def read_folds(path: FilePath) -> dict[str, str]:
-    """Task → fold from a file with these two columns; a task may be named again, in the same fold."""
+    """Task → fold from a file with these two columns; a task may occur several times, always in the same fold."""
     source = of_file(path)
     source.require("task", "fold")
     tasks, names = (as_text(source.ids(column)).str.strip_chars().to_list() for column in ("task", "fold"))
     folds: dict[str, str] = {}
     differs = [folds.setdefault(task, fold) != fold for task, fold in zip(tasks, names, strict=True)]
-    source.refuse(np.array(differs), lambda row: f"task {tasks[row]!r} is in fold {folds[tasks[row]]!r} too")
+    source.refuse(
+        np.array(differs), lambda row: f"task {tasks[row]!r} is also in fold {folds[tasks[row]]!r}; it must be in one"
+    )
     return folds
 
 
 def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
-    """Write the ranking of a consensus, judgments of one kind, gold or a data frame; whole, or not at all.
+    """Write the ranking of a consensus, judgments of one kind, gold or a data frame; completely, or not at all.
 
-    The name of the file says its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a
+    The name of the file decides its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a
     consensus is written as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
     """
     write_files({path: table})
 
 
-def write_files(tables: Mapping[FilePath, Any]) -> None:
-    """Write several files at once: all of them, or none. What is bytes already is written as it is."""
+def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any]) -> None:
+    """Write several files: all of them, or none. Bytes are written as they are."""
     write_all(
         {
             Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path))

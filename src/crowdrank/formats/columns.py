@@ -1,4 +1,4 @@
-"""Which column is which: our names, the names users already have, and what kind of judgment they make."""
+"""Columns: our names, the names that other tools use, and the kind of judgment that the columns of a table show."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from crowdrank.formats.source import TEXT_SHOWN, shorten
+from crowdrank.settings import did_you_mean
 from crowdrank.study import GoldKind, JudgmentError, Kind
 
-# Role → the names it goes by, ours first.
+# Role of a column → its possible names, ours first.
 NAMES: dict[str, tuple[str, ...]] = {
     "task": ("task", "query_id", "query", "qid", "topic"),
     "annotator": ("annotator", "worker", "judge", "rater", "assessor", "voter"),
@@ -21,35 +22,39 @@ NAMES: dict[str, tuple[str, ...]] = {
     "winner": ("winner", "label"),
     "loser": ("loser",),
     "rank": ("rank", "position", "place"),
-    "list": ("list", "ballot"),  # of rankings: tells several lists of an annotator on one task apart
+    "list": ("list", "ballot"),  # separates several rankings by one annotator on one task
     "score": ("score",),
     "weight": ("weight",),
     "strength": ("strength",),
 }
 OPTIONAL = ("task", "annotator")
-OF_PAIRS = ("weight", "strength")  # what pairs may have besides
+PAIR_COLUMNS = ("weight", "strength")  # optional columns that only pairs can have
 NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, grade; rankings need item, rank"
 
 COLUMNS_SHOWN = 20
-SHORTEST_TELLING, LIKE_ENOUGH = 4, 0.8
-NOT_MISSPELT = ("height",)  # words of their own, however near
+SHORTEST_CHECKED = 4  # letters: names as short as qid are too similar to others (id) to find misspellings
+SIMILAR = 0.8
+NOT_MISSPELT = ("height",)  # similar to weight, but a word of its own
 
-Roles = dict[str, str]  # role → the column that plays it
+Roles = dict[str, str]  # role → the column that has it
 
 
 def roles(name: str, columns: Sequence[str], given: Mapping[str, str]) -> Roles:
-    """The column that plays each role, as far as there is one; `given` by the user comes first."""
+    """The column of each role, as far as there is one; those `given` by the user come first."""
     for role, column in given.items():
         if role not in NAMES:
-            raise JudgmentError(f"there is no role {role!r} for a column; roles are {', '.join(NAMES)}")
+            hint = did_you_mean(role, NAMES)
+            raise JudgmentError(f"there is no role {role!r} for a column{hint}; the roles are {', '.join(NAMES)}")
         if column not in columns:
-            raise JudgmentError(f"{name}: no column {column!r}{_nearest(column, columns)}; it has {_listed(columns)}")
+            hint = did_you_mean(_comparable(column), columns)
+            raise JudgmentError(f"{name}: there is no column {column!r}{hint}; the columns are {_listed(columns)}")
     lowered: dict[str, str] = {}
     for column in columns:
         if column in given.values():
             continue
         if twin := lowered.get(column.strip().lower()):
-            raise JudgmentError(f"{name}: {shorten(twin)!r} and {shorten(column)!r} are the same name; rename one")
+            both = f"{shorten(twin)!r} and {shorten(column)!r}"
+            raise JudgmentError(f"{name}: the column names {both} differ only by case or blanks; rename one")
         lowered[column.strip().lower()] = column
     found = dict(given)
     for role, names in NAMES.items():
@@ -63,93 +68,104 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
     """The kind of judgment a table holds, and the columns that matter to it."""
     found = roles(name, columns, given)
     if "worker" in columns and "item" not in found and found.get("task") == "task":
-        found["item"] = found.pop("task")  # crowd-kit's task is what is judged
+        found["item"] = found.pop("task")  # in crowd-kit's files a task is what is judged
     if {"left", "right", "winner"} <= found.keys():
-        return "pairs", _checked(name, columns, found, ("left", "right", "winner"), (*OPTIONAL, *OF_PAIRS))
+        return "pairs", _checked(name, columns, found, ("left", "right", "winner"), (*OPTIONAL, *PAIR_COLUMNS))
     if {"winner", "loser"} <= found.keys():
-        return "pairs", _checked(name, columns, found, ("winner", "loser"), (*OPTIONAL, *OF_PAIRS))
-    says = [
+        return "pairs", _checked(name, columns, found, ("winner", "loser"), (*OPTIONAL, *PAIR_COLUMNS))
+    values = [
         role for role in ("grade", "rank") if role in found and (role in given or not {"grade", "rank"} & given.keys())
     ]
-    if "item" in found and len(says) == 2:
+    if "item" in found and len(values) == 2:
         raise JudgmentError(
-            f"{name}: {found['grade']!r} and {found['rank']!r} both say how good an item is; "
+            f"{name}: the columns {found['grade']!r} and {found['rank']!r} both say how good an item is; "
             f"choose one, for example --column grade={found['grade']}"
         )
-    if "item" in found and says:
-        return ("grades" if says == ["grade"] else "rankings"), _checked(name, columns, found, ("item", *says, "list"))
+    if "item" in found and values:
+        return ("grades" if values == ["grade"] else "rankings"), _checked(
+            name, columns, found, ("item", *values, "list")
+        )
     raise JudgmentError(
-        f"{name}: cannot tell the kind of judgment from the columns {_hints(columns)}; {NEEDED}{_to_type(columns, found)}"
+        f"{name}: cannot tell the kind of judgment from the columns {_with_hints(columns)}; "
+        f"{NEEDED}{_column_options(columns, found)}"
     )
 
 
 def unused(name: str, columns: Sequence[str], given: Mapping[str, str]) -> list[str]:
-    """Of a table that does not hold pairs: what to say about columns that only pairs may have."""
+    """Notes on columns that only pairs can have, for a table of other judgments."""
     found = roles(name, columns, given)
     return [
-        f"{name}: only pairs have a {role}: column {found[role]!r} is not used" for role in OF_PAIRS if role in found
+        f"{name}: column {found[role]!r} is not used: only pairs have a {role}"
+        for role in PAIR_COLUMNS
+        if role in found
     ]
 
 
 def value_of(
     name: str, columns: Sequence[str], given: Mapping[str, str], kinds: Sequence[GoldKind]
 ) -> tuple[GoldKind, Roles]:
-    """Which of some kinds of value a table gives each item, the first of `kinds` that it has, and the columns that matter."""
+    """The kind of value that a table gives each item, the first of `kinds` that it has; and the columns that matter."""
     found = roles(name, columns, given)
     for kind in kinds:
         if "item" in found and kind in found:
             return kind, _checked(name, columns, found, ("item", kind), optional=("task",))
     raise JudgmentError(
-        f"{name}: needs item and one of {', '.join(kinds)}; the columns are {_hints(columns)}{_to_type(columns, found, kinds)}"
+        f"{name}: needs item and one of {', '.join(kinds)}; "
+        f"the columns are {_with_hints(columns)}{_column_options(columns, found, kinds)}"
     )
 
 
 def _checked(
     name: str, columns: Sequence[str], found: Roles, needed: tuple[str, ...], optional: tuple[str, ...] = OPTIONAL
 ) -> Roles:
-    """The roles a kind uses. A column that looks like a misspelt optional one is an error: ignoring it would change the study."""
+    """The roles that a kind uses. A misspelt optional column is an error: to ignore it would change the study."""
     used = {role: column for role, column in found.items() if role in (*needed, *optional)}
     rest = [column for column in columns if column not in used.values()]
     for role in optional:
-        near = [column for column in rest if any(_misspelt(column.strip().lower(), alias) for alias in NAMES[role])]
-        if role not in used and near:
+        similar = [column for column in rest if any(_misspelt(column.strip().lower(), alias) for alias in NAMES[role])]
+        if role not in used and similar:
             raise JudgmentError(
-                f"{name}: column {near[0]!r} is not known; did you mean {role!r}? (--column {role}={near[0]})"
+                f"{name}: unknown column {similar[0]!r}; did you mean {role!r}? "
+                f"Rename it, or use --column {role}={similar[0]}"
             )
     return used
 
 
 def _misspelt(column: str, alias: str) -> bool:
-    """Could someone have meant `alias`? Short names (qid) are too near to others (id) to tell."""
-    if len(alias) < SHORTEST_TELLING or len(column) > 2 * len(alias) or column in NOT_MISSPELT:
+    """Could someone have meant `alias`?"""
+    if len(alias) < SHORTEST_CHECKED or len(column) > 2 * len(alias) or column in NOT_MISSPELT:
         return False
-    likeness = difflib.SequenceMatcher(None, column, alias).ratio()
-    return column == f"{alias}_id" or sorted(column) == sorted(alias) or likeness >= LIKE_ENOUGH
+    similarity = difflib.SequenceMatcher(None, column, alias).ratio()
+    return column == f"{alias}_id" or sorted(column) == sorted(alias) or similarity >= SIMILAR
 
 
-def _hints(columns: Sequence[str]) -> str:
+def _with_hints(columns: Sequence[str]) -> str:
+    """The columns, with the closest name that we know beside each one that we do not."""
     known = [alias for names in NAMES.values() for alias in names]
 
     def hint(column: str) -> str:
-        return "" if column.strip().lower() in known else _nearest(column, known, LIKE_ENOUGH)
+        name = _comparable(column)
+        return "" if name in known else did_you_mean(name, known, cutoff=SIMILAR)
 
     return _listed(columns, [hint(column) for column in columns[:COLUMNS_SHOWN]])
 
 
-def _to_type(columns: Sequence[str], found: Roles, values: Sequence[str] = ("grade", "rank")) -> str:
-    """The options that would name what is missing, with columns that have no role yet."""
+def _column_options(columns: Sequence[str], found: Roles, values: Sequence[str] = ("grade", "rank")) -> str:
+    """The options that would give the missing roles to columns that have none yet."""
     if {"left", "right", "winner"} & found.keys():
         missing = [role for role in ("left", "right", "winner") if role not in found]
     else:
         missing = ["item"] * ("item" not in found) + [values[0]] * (not set(values) & found.keys())
-    free = [column for column in columns if column not in found.values()]  # what is said of an item usually stands last
+    free = [
+        column for column in columns if column not in found.values()
+    ]  # the value of an item is usually in the last column
     if not missing or len(free) < len(missing):
         return ""
-    typed = " ".join(
+    written = " ".join(
         f"--column {shlex.quote(f'{role}={shorten(column)}')}"
         for role, column in zip(missing, free[-len(missing) :], strict=True)
     )
-    return f"; name what has another name, as in {typed}"
+    return f"; if your columns have other names, say which is which, for example {written}"
 
 
 def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
@@ -161,6 +177,6 @@ def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
     return ", ".join(shown) or "(none)"
 
 
-def _nearest(name: str, among: Sequence[str], cutoff: float = 0.6) -> str:
-    near = difflib.get_close_matches(name.strip().lower()[:TEXT_SHOWN], among, n=1, cutoff=cutoff)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+def _comparable(column: str) -> str:
+    """A column name as it is compared with others; long ones are cut, which keeps the comparison fast."""
+    return column.strip().lower()[:TEXT_SHOWN]

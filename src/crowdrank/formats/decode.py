@@ -1,4 +1,4 @@
-"""Codes become strings again: judgments and gold as the tables they are written as."""
+"""From codes back to names: judgments and gold as the tables that are written to files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.formats.columns import OF_PAIRS
 from crowdrank.formats.encode import TIE_WORDS
 from crowdrank.formats.source import shorten
 from crowdrank.grading import as_gold
@@ -18,21 +17,25 @@ from crowdrank.study import LEFT, RIGHT, Codes, Gold, Ids, JudgmentError, Judgme
 
 
 def table_of(judgments: Judgments) -> pl.DataFrame:
-    """The judgments of a study that holds one kind of them, as a table that reads back as the same study."""
+    """The judgments of a study with one kind of them, as a table that reads back as the same study."""
     if len(judgments.kinds) > 1:
-        raise JudgmentError(f"a file holds one kind of judgment; this study has {' and '.join(judgments.kinds)}")
+        kinds = " and ".join(judgments.kinds)
+        raise JudgmentError(
+            f"a file holds one kind of judgment; this study has {kinds}: write each to its own file, "
+            f"for example judgments.only({judgments.kinds[0]!r})"
+        )
     kind = judgments.kinds[0] if judgments.kinds else "pairs"
     return {"grades": _grades, "pairs": _pairs, "rankings": _rankings}[kind](judgments)
 
 
 def gold_table(gold: Gold) -> pl.DataFrame:
-    """Gold as task, item, and what it is."""
+    """Gold as a table: task, item, and grade, score or rank."""
     vocabulary, value = gold.vocabulary, -gold.value if gold.kind == "rank" else gold.value
     return pl.DataFrame({**_entry(vocabulary, np.arange(vocabulary.n_entries)), gold.kind: value})
 
 
 def trec_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
-    """A consensus as a TREC run, its labels or gold as qrels: columns of which none may hold a blank."""
+    """A consensus as a TREC run, its labels or gold as qrels; names must not contain blanks there."""
     if isinstance(table, Consensus) and kind == ".qrels":
         frame = _qrels(as_gold(table), path)
     elif isinstance(table, Consensus):
@@ -41,20 +44,22 @@ def trec_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
         frame = _qrels(table, path)
     else:
         raise JudgmentError(
-            f"{path}: TREC has runs of rankings and qrels of gold, nothing for this; name the file .csv or .parquet"
+            f"{path}: a TREC file can hold a ranking (a run) or gold (qrels), not this table; "
+            "name the file .csv or .parquet"
         )
     for name in ("task", "item"):
         blank = frame[name].str.contains(r"\s")
         if blank.any():
-            bad = shorten(frame[name].filter(blank)[0])
+            example = shorten(frame[name].filter(blank)[0])
             raise JudgmentError(
-                f"{path}: {name} {bad!r} has a blank in it, which separates columns there; name the file .csv or .parquet"
+                f"{path}: {name} {example!r} contains a blank, which separates columns in TREC files; "
+                "name the file .csv or .parquet"
             )
     return frame
 
 
 def _run(consensus: Consensus) -> pl.DataFrame:
-    """What has a score, best first; of equal ones, the item later in the alphabet, as trec_eval orders them."""
+    """The ranked items, best first; of equal scores, the item later in the alphabet first, as in trec_eval."""
     vocabulary, entry = consensus.vocabulary, np.flatnonzero(consensus.rank)
     frame = pl.DataFrame({**_entry(vocabulary, entry), "rank": consensus.rank[entry], "score": consensus.score[entry]})
     frame = frame.with_columns(pl.Series("code", vocabulary.entry_task[entry]))
@@ -81,7 +86,9 @@ def _grades(judgments: Judgments) -> pl.DataFrame:
 def _pairs(judgments: Judgments) -> pl.DataFrame:
     vocabulary, pairs = judgments.vocabulary, judgments.pairs
     if taken := set(TIE_WORDS).intersection(map(str, vocabulary.items)):
-        raise JudgmentError(f"an item is called {min(taken)!r}, which means a tie in a file of pairs; rename it")
+        raise JudgmentError(
+            f"an item is called {min(taken)!r}, but in a file of pairs this word means a tie; rename the item"
+        )
     left, right = (
         _names(vocabulary.items, vocabulary.entry_item[pairs.left]),
         _names(vocabulary.items, vocabulary.entry_item[pairs.right]),
@@ -96,8 +103,9 @@ def _pairs(judgments: Judgments) -> pl.DataFrame:
         }
     )
     winner = pl.when(outcome == LEFT).then(left).when(outcome == RIGHT).then(right).otherwise(pl.lit(TIE_WORDS[0]))
-    said = {name: getattr(pairs, name) for name in OF_PAIRS if getattr(pairs, name) is not None}
-    return frame.with_columns(winner.alias("winner"), *(pl.Series(name, values) for name, values in said.items()))
+    optional = {"weight": pairs.weight, "strength": pairs.strength}
+    columns = [pl.Series(name, values) for name, values in optional.items() if values is not None]
+    return frame.with_columns(winner.alias("winner"), *columns)
 
 
 def _rankings(judgments: Judgments) -> pl.DataFrame:

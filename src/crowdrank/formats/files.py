@@ -1,4 +1,4 @@
-"""Files in and out: the name says how a file is packed and what kind it is; of files without header, the content."""
+"""Reading and writing files. The name shows the compression and the kind; without a known kind, the content does."""
 
 from __future__ import annotations
 
@@ -23,72 +23,74 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET)
-TREC_LETOR = (".txt", ".run", ".qrels")  # TREC's and LETOR's: columns between blanks, without a header
-PACKED = (".gz", ".zst")
+TREC_LETOR = (".txt", ".run", ".qrels")  # columns separated by blanks, without a header
+COMPRESSED = (".gz", ".zst")
 KNOWN = ".csv, .tsv, .jsonl or .parquet, or for TREC .run, .qrels or .txt, each also with .gz or .zst"
 
 
 def of_file(path: str | os.PathLike[str], wanted: Wanted = "judgments") -> Source:
-    """A file as a source of columns; of a LETOR file, which holds more than one thing, what is wanted."""
+    """A file as a source of columns; `wanted` chooses among what a LETOR file holds."""
     if not isinstance(path, str | os.PathLike):
-        several = "name the files one by one, as in cr.read('a.csv', 'b.csv') or cr.read(*names)"
+        several = "give several files as cr.read('a.csv', 'b.csv') or cr.read(*names)"
         raise JudgmentError(
-            f"the name of a file is wanted, not {type(path).__name__}; "
-            + (several if isinstance(path, list | tuple | set) else "cr.judgments(frame) takes data frames")
+            f"expected the name of a file, not {type(path).__name__}; "
+            + (several if isinstance(path, list | tuple | set) else "cr.judgments(frame) reads data frames")
         )
     path = Path(path)
-    kind, packing = _suffixes(path)
+    kind, compression = _suffixes(path)
     try:
         if path.is_dir():
-            raise JudgmentError(f"{path}: is a folder; name the files in it")
+            raise JudgmentError(f"{path}: is a folder; give the names of the files in it")
         if not path.exists():
             raise JudgmentError(f"{path}: no such file")
         if kind in PARQUET:
-            return of_parquet(path, io.BytesIO(unpacked(path, packing)) if packing else path)
-        data = unpacked(path, packing)
+            return of_parquet(path, io.BytesIO(decompressed(path, compression)) if compression else path)
+        data = decompressed(path, compression)
     except OSError as error:
         raise JudgmentError(f"{path}: {error.strerror or error}") from None
     if kind in JSON_LINES:
         return of_json_lines(path, data)
     if kind in SEPARATORS:
         return of_separated(path, data, SEPARATORS[kind])
-    # TREC's files have all kinds of names (input.bm25, qrels.robust2004): what is in them counts.
+    # TREC files have all kinds of names (input.bm25, qrels.robust2004): their content decides.
     return read_trec_letor(path, data, wanted=wanted, otherwise=None if kind in TREC_LETOR else _unknown(path, kind))
 
 
 def kind_of(path: Path) -> tuple[str, str]:
-    """The kind of file by its suffix, and how it is packed ('' if not)."""
-    kind, packing = _suffixes(path)
+    """The kind of file by its suffix, and its compression ('' if none)."""
+    kind, compression = _suffixes(path)
     if kind not in (*TABLES, *TREC_LETOR):
         raise JudgmentError(_unknown(path, kind))
-    return kind, packing
+    return kind, compression
 
 
 def _suffixes(path: Path) -> tuple[str, str]:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packing = suffixes.pop() if suffixes and suffixes[-1] in PACKED else ""
-    return suffixes[-1] if suffixes else "", packing
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
+    return suffixes[-1] if suffixes else "", compression
 
 
 def _unknown(path: Path, kind: str) -> str:
     return f"{path}: unknown kind of file {kind or path.name!r}; it must be {KNOWN}"
 
 
-def unpacked(path: Path, packing: str) -> bytes:
+def decompressed(path: Path, compression: str) -> bytes:
     """The content of a file, decompressed."""
     data = path.read_bytes()
     try:
-        if packing == ".gz":
+        if compression == ".gz":
             return gzip.decompress(data)
-        if packing == ".zst":
-            return _unpacked_frames(data)
+        if compression == ".zst":
+            return _zst_frames(data)
     except (OSError, EOFError, zlib.error, zstandard.ZstdError):
-        raise JudgmentError(f"{path}: is not a whole {packing} file") from None
+        raise JudgmentError(
+            f"{path}: is not a valid {compression} file; it is damaged, incomplete, or not compressed"
+        ) from None
     return data
 
 
-def _unpacked_frames(data: bytes) -> bytes:
-    """All frames of a .zst file. The library's own reader takes a file that was cut off for one that ends there."""
+def _zst_frames(data: bytes) -> bytes:
+    """All frames of a .zst file. The library's own reader does not notice that a file was cut off."""
     parts = []
     while data:
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -100,24 +102,24 @@ def _unpacked_frames(data: bytes) -> bytes:
 
 
 def write_all(frames: Mapping[Path, pl.DataFrame | bytes]) -> None:
-    """Write every file, or none: all are written aside first, then renamed."""
-    aside = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
+    """Write every file, or none: all are written under temporary names first, then renamed."""
+    temporary = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
     try:
         for path, frame in frames.items():
             if path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
-            aside[path].write_bytes(frame if isinstance(frame, bytes) else packed(frame, *kind_of(path)))
-        for path, part in aside.items():
+            temporary[path].write_bytes(frame if isinstance(frame, bytes) else file_bytes(frame, *kind_of(path)))
+        for path, part in temporary.items():
             part.replace(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise JudgmentError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
     finally:
-        for part in aside.values():
+        for part in temporary.values():
             with suppress(OSError):
                 part.unlink()
 
 
-def packed(frame: pl.DataFrame, kind: str, packing: str) -> bytes:
+def file_bytes(frame: pl.DataFrame, kind: str, compression: str) -> bytes:
     """A frame as the bytes of a file."""
     buffer = io.BytesIO()
     if kind in SEPARATORS:
@@ -129,6 +131,6 @@ def packed(frame: pl.DataFrame, kind: str, packing: str) -> bytes:
     else:
         frame.write_parquet(buffer)
     data = buffer.getvalue()
-    if packing == ".gz":
+    if compression == ".gz":
         return gzip.compress(data, mtime=0)  # no time stamp: the same ranking is the same file
-    return zstandard.ZstdCompressor().compress(data) if packing == ".zst" else data
+    return zstandard.ZstdCompressor().compress(data) if compression == ".zst" else data

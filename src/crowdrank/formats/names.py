@@ -1,4 +1,4 @@
-"""Names to codes: the tasks, items, annotators and entries of a study, gathered from many columns."""
+"""From names to codes: the tasks, items, annotators and entries of a study, collected from many columns."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Coded(NamedTuple):
 
 
 class Names:
-    """The names of one kind of thing. Their codes follow the sorted texts, so that no order of rows can change them."""
+    """The names of tasks, of items or of annotators. Codes follow the sorted names, whatever the order of the rows."""
 
     def __init__(self) -> None:
-        self.originals: dict[str, Any] = {}  # text → the id as it came, which may be a number
+        self.originals: dict[str, Any] = {}  # text → the id as it was read, which may be a number
         self._code: dict[str, int] = {}
 
     def add(self, values: pl.Series) -> Coded:
-        """Take up the names of a column, without the blanks around them."""
+        """Add the names of a column, without the blanks around them."""
         text = as_text(values)
         distinct = text.unique().sort()
-        if (distinct != distinct.str.strip_chars()).any():  # there are few of them beside the rows
+        if (distinct != distinct.str.strip_chars()).any():  # quick to check: far fewer than rows
             values = text = text.str.strip_chars()
             distinct = text.unique().sort()
         if values.dtype == pl.String or values.dtype.is_nested():
@@ -49,21 +49,20 @@ class Names:
         return Coded(distinct, text.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32))
 
     def finish(self) -> Ids:
-        """All names, sorted by their text; from here on `codes` can be asked."""
+        """All names, sorted by their text; call it before `codes`."""
         self._code = {text: code for code, text in enumerate(sorted(self.originals))}
         return ids([self.originals[text] for text in self._code])
 
     def differ_by_case(self, kind: str) -> list[str]:
-        """Say which of these names are the same but for upper and lower case."""
+        """Notes on names that differ only by upper and lower case."""
         texts = pl.Series(list(self.originals), dtype=pl.String)
         lowered = texts.str.to_lowercase()
         if lowered.n_unique() == len(lowered):
             return []
         again = lowered.is_duplicated()
         twins = [shorten(name) for name in texts.filter(lowered == lowered.filter(again).min()).sort()[:2]]
-        return [
-            f"the names of {again.sum():,} {kind}s differ only by case, as {twins[0]!r} and {twins[1]!r}: taken as different"
-        ]
+        example = f"as {twins[0]!r} and {twins[1]!r}"
+        return [f"the names of {again.sum():,} {kind}s differ only by case, {example}: they are treated as different"]
 
     def codes(self, column: Coded) -> Codes:
         """A column in the codes of all names."""
@@ -72,14 +71,14 @@ class Names:
 
 
 class Entries:
-    """Every item within a task that some judgment names; codes follow task, then item."""
+    """Every item within a task that a judgment names; codes follow task, then item."""
 
     def __init__(self, columns: Iterable[tuple[Codes, Codes]], rows: int, n_tasks: int, n_items: int) -> None:
         self._n_items = max(n_items, 1)
         size = n_tasks * self._n_items
         keys = (key for task, item in columns for key in self._keys(task, item))
-        # A bit for every possible entry where that is little beside the judgments, else the keys themselves, sorted.
-        self._found = Marked(keys, size) if size <= BITS_PER_ROW * rows + LEAST_BITS else Sorted(keys)
+        # One bit per possible entry if that takes little memory beside the judgments, else the sorted keys.
+        self._found = BitSet(keys, size) if size <= BITS_PER_ROW * rows + LEAST_BITS else SortedKeys(keys)
         self._all = len(self._found) == size  # one task, or every item in every task: keys are codes
         self.task, self.item = np.empty(len(self._found), np.int32), np.empty(len(self._found), np.int32)
         start = 0
@@ -105,7 +104,7 @@ class Entries:
             yield keys
 
 
-class Marked:
+class BitSet:
     """A set of keys below `size`, a bit for each; the code of a key is how many smaller ones there are."""
 
     def __init__(self, keys: Iterable[NDArray[np.int64]], size: int) -> None:
@@ -130,7 +129,7 @@ class Marked:
         return np.asarray(self._before[word] + np.bitwise_count(smaller))
 
 
-class Sorted:
+class SortedKeys:
     """A set of keys, sorted; the code of a key is its place."""
 
     def __init__(self, keys: Iterable[NDArray[np.int64]]) -> None:

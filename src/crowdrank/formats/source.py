@@ -1,4 +1,4 @@
-"""Where judgments come from: a file or a data frame, seen as named columns that are loaded one at a time."""
+"""A file or a data frame as named columns, which are loaded one at a time."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ TEXT_SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table at the door."""
+    """A table to read: its columns, and where its rows are."""
 
     name: str
     columns: list[str]
     load: Callable[[str], pl.Series]
-    place: Callable[[int], str]  # where a row stands, for messages: 'votes.csv:17'
+    place: Callable[[int], str]  # where a row is, for messages: 'votes.csv:17'
     decimal_comma: bool = False  # is 1,5 a number?
-    top_k: bool = False  # do rankings of this kind put what they leave out below what they list?
+    top_k: bool = False  # do items that a ranking does not list rank below those it lists?
 
-    def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], cure: str = "") -> None:
-        """Raise an error that names the first wrong rows, if there are any, and says at the end what to do."""
+    def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], advice: str = "") -> None:
+        """Raise an error that names the first wrong rows, if there are any, and ends with what to do."""
         rows = np.flatnonzero(np.asarray(wrong)).tolist()
         if not rows:
             return
         lines = [f"{self.place(row)}: {message(row)}" for row in rows[:ROWS_SHOWN]]
         if len(rows) > ROWS_SHOWN:
             lines.append(f"… and {len(rows) - ROWS_SHOWN:,} more rows like these")
-        if cure:
-            lines[-1] += f"; {cure}"
+        if advice:
+            lines[-1] += f"; {advice}"
         raise JudgmentError("\n".join(lines))
 
     def require(self, *columns: str) -> None:
         """Refuse a table without these columns."""
         for column in columns:
             if column not in self.columns:
-                wanted, there = " and ".join(columns), ", ".join(self.columns)
-                raise JudgmentError(f"{self.name}: has no column {column!r}; it must have {wanted}, and has {there}")
+                needed, present = " and ".join(columns), ", ".join(self.columns)
+                raise JudgmentError(f"{self.name}: has no column {column!r}; it needs {needed}, but has {present}")
 
     def ids(self, column: str) -> pl.Series:
         """A column of ids as they are; every row must have one."""
@@ -59,11 +59,11 @@ class Source:
         return values
 
     def names(self, column: str) -> list[Any]:
-        """A column of ids as a list, texts without the blanks around them."""
+        """A column of ids as a list, without blanks around texts."""
         return [value.strip() if isinstance(value, str) else value for value in self.ids(column).to_list()]
 
     def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
-        """A column of finite numbers; empty cells are refused, or NaN where they may be `missing`."""
+        """A column of finite numbers; empty cells are an error, or NaN if they may be `missing`."""
         values = self.load(column)
         if self.decimal_comma:
             values = as_text(values).str.replace(DECIMAL_COMMA, "$1.$2")
@@ -78,15 +78,15 @@ class Source:
 
 
 def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
-    """A data frame of any kind (or a dict of columns), and what kind it is."""
+    """A data frame of any library (or a dict of columns), and which library it is of."""
     name, which = ("the data frame", "") if number is None else (f"frame {number}", f"frame {number}, ")
     try:
         wrapped = nw.from_native(pl.DataFrame(frame, strict=False) if isinstance(frame, dict) else frame)
         table = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
         own = {str(column): column for column in table.columns}  # pandas takes anything for a name
     except TypeError:
-        hint = "; cr.read(...) takes the names of files" * isinstance(frame, str | PathLike)
-        raise JudgmentError(f"a data frame or a dict of columns is wanted, not {type(frame).__name__}{hint}") from None
+        hint = "; cr.read(...) reads files" * isinstance(frame, str | PathLike)
+        raise JudgmentError(f"expected a data frame or a dict of columns, not {type(frame).__name__}{hint}") from None
     except (pl.exceptions.PolarsError, NarwhalsError) as error:
         raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
     source = Source(
@@ -111,14 +111,14 @@ def as_text(values: pl.Series) -> pl.Series:
     with suppress(pl.exceptions.PolarsError):
         if not values.dtype.is_nested():
             return values.cast(pl.String)
-    # Objects, lists, durations, bytes: what has no text of its own in polars has one in Python.
+    # polars cannot turn objects, lists, durations and bytes into text, but Python can.
     return pl.Series(
         values.name, [None if _is_missing(value) else str(value) for value in values.to_list()], dtype=pl.String
     )
 
 
 def _is_missing(value: Any) -> bool:
-    """None, NaN (the one value that is not itself) and pandas' NA (which will not say whether it is)."""
+    """None, NaN (the one value that is not itself) and pandas' NA (whose comparison is an error)."""
     try:
         return value is None or bool(value != value)
     except TypeError:

@@ -17,26 +17,26 @@ import polars as pl
 from crowdrank.formats.source import Source, shorten
 from crowdrank.study import JudgmentError
 
-SEPARATORS = ";\t,|"  # which are looked for in a header that is not parted by what the name of the file says
+SEPARATORS = ";\t,|"  # tried in this order if the header does not contain the separator of the file name
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 
 
 def of_separated(path: Path, data: bytes, separator: str) -> Source:
-    """A table of texts whose first line names the columns; unless they show another separator, it is the given one."""
+    """A table of texts whose first line names the columns. A header with another separator is understood."""
     check_text(path, data)
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\n" not in data:
-        data = data.replace(b"\r", b"\n")  # as old Macs end their lines
+        data = data.replace(b"\r", b"\n")  # the line ends of old Macs
     content = data.lstrip(b"\r\n")
-    if told := re.match(rb"sep=([^\r\n])\r?\n", content, re.IGNORECASE):  # Excel's way to say it, in a line of its own
-        separator, content = told[1].decode(), content[told.end() :].lstrip(b"\r\n")
+    if declared := re.match(rb"sep=([^\r\n])\r?\n", content, re.IGNORECASE):  # Excel's line that names the separator
+        separator, content = declared[1].decode(), content[declared.end() :].lstrip(b"\r\n")
     blank_before = data[: len(data) - len(content)].count(b"\n")
     header = _header(path, content, separator, blank_before)
-    if not told and len(header) == 1 and (mark := next((mark for mark in SEPARATORS if mark in header[0]), None)):
+    if not declared and len(header) == 1 and (mark := next((mark for mark in SEPARATORS if mark in header[0]), None)):
         separator, header = mark, _header(path, content, mark, blank_before)
     frame = _table(path, content, separator, blank_before, header)
-    filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()  # blank lines are no rows
+    filled = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()  # blank lines are not rows
     kept = frame if len(filled) == frame.height else frame[filled]
     lines: list[int] = []
 
@@ -47,13 +47,15 @@ def of_separated(path: Path, data: bytes, separator: str) -> Source:
 
     named = kept[:, : _named(header)]
     source = Source(str(path), named.columns, named.get_column, place, decimal_comma=separator == ";")
-    for nameless in kept[:, named.width :]:  # Excel writes empty columns behind the others
+    for nameless in kept[:, named.width :]:  # Excel adds empty columns at the end
         _refuse_filled(source, nameless)
     return source
 
 
 def _refuse_filled(source: Source, cells: pl.Series) -> None:
-    source.refuse(cells.is_not_null(), lambda row: f"{shorten(cells[row])!r} stands in a column without name")
+    source.refuse(
+        cells.is_not_null(), lambda row: f"{shorten(cells[row])!r} is in a column without a name; name the column"
+    )
 
 
 def _header(path: Path, data: bytes, separator: str, blank_before: int) -> list[str]:
@@ -61,12 +63,12 @@ def _header(path: Path, data: bytes, separator: str, blank_before: int) -> list[
 
 
 def _named(header: list[str]) -> int:
-    """How many columns there are up to the last that has a name."""
+    """The number of columns up to the last one with a name."""
     return max((number for number, name in enumerate(header, 1) if name.strip()), default=0)
 
 
 def _table(path: Path, data: bytes, separator: str, blank_before: int, header: list[str]) -> pl.DataFrame:
-    """A table of texts, whose header makes sense."""
+    """A table of texts, its header checked."""
     names = header[: _named(header)]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise JudgmentError(
@@ -75,9 +77,9 @@ def _table(path: Path, data: bytes, separator: str, blank_before: int, header: l
     names += [f"{number} " for number in range(len(names), len(header))]
     with suppress(pl.exceptions.PolarsError):
         frame = pl.read_csv(data, separator=separator, infer_schema=False)
-        frame.columns = names  # an error where lines do not end as the header's does
+        frame.columns = names  # an error if other lines end differently from the header
         return frame
-    # Record by record is slow, but says which line is wrong, and takes a lone quotation mark within a field (5" disk).
+    # Slower, but it finds the wrong line, and it accepts a single quotation mark within a field (5" disk).
     records = _records(path, data, separator, blank_before)
     next(records)
     rows = [_filled(path, line, record, len(header)) for line, record in records]
@@ -86,12 +88,12 @@ def _table(path: Path, data: bytes, separator: str, blank_before: int, header: l
 
 def _filled(path: Path, line: int, record: list[str], width: int) -> list[str | None]:
     if any(record[width:]):
-        raise JudgmentError(f"{path}:{line}: {len(record)} fields where the header has {width}")
+        raise JudgmentError(f"{path}:{line}: this line has {len(record)} fields, but the header has {width}")
     return [*(field or None for field in record[:width]), *[None] * (width - len(record))]
 
 
 def check_text(path: Path, data: bytes) -> None:
-    """Text must be UTF-8, and there must be some; say where it is not."""
+    """Refuse an empty file, and text that is not UTF-8."""
     if not data.removeprefix(BYTE_ORDER_MARK).strip():
         raise JudgmentError(f"{path}: is empty")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -105,11 +107,11 @@ def check_text(path: Path, data: bytes) -> None:
         ) from None
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise JudgmentError(f"{path}:{line}: holds a NUL byte; this is not a text file") from None
+        raise JudgmentError(f"{path}:{line}: contains a NUL byte; this is not a text file") from None
 
 
 def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iterator[tuple[int, list[str]]]:
-    """Each record and the line on which it begins, the header first: a quoted field may hold line breaks."""
+    """Each record and the line on which it begins, the header first: a quoted field may contain line breaks."""
     csv.field_size_limit(MOST_FIELD_BYTES)
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8", newline="")
     reader = csv.reader(text, delimiter=separator, strict=True)
@@ -119,8 +121,10 @@ def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iter
             yield line, record
             line = blank_before + reader.line_num + 1
     except csv.Error as error:
-        what = "is never closed" if "end of data" in str(error) else "closes within a field"
-        raise JudgmentError(f"{path}:{line}: a quotation mark that opens {what}") from None
+        never_closed = "an opening quotation mark is never closed; add the closing one"
+        closed_early = "text follows a closing quotation mark; write a quotation mark within a field twice"
+        problem = never_closed if "end of data" in str(error) else closed_early
+        raise JudgmentError(f"{path}:{line}: {problem}") from None
 
 
 def of_json_lines(path: Path, data: bytes) -> Source:
@@ -136,17 +140,19 @@ def of_json_lines(path: Path, data: bytes) -> Source:
 
 
 def _parsed(path: Path, numbered: list[tuple[int, bytes]]) -> list[dict[str, str | None]]:
-    """JSON lines one by one: slow, but it says which line is wrong, and takes ids of mixed types as text."""
+    """JSON lines one by one: slow, but it finds the wrong line, and it reads ids of mixed types as text."""
     records = []
     for number, line in numbered:
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
-            raise JudgmentError(f"{path}:{number}: is not JSON: {error.msg} at character {error.colno}") from None
-        except (ValueError, RecursionError):  # numbers and nestings beyond what Python takes
-            raise JudgmentError(f"{path}:{number}: is not JSON that can be read") from None
+            raise JudgmentError(f"{path}:{number}: is not valid JSON: {error.msg} at character {error.colno}") from None
+        except (ValueError, RecursionError):
+            raise JudgmentError(
+                f"{path}:{number}: is not valid JSON: a number is too long, or the nesting too deep"
+            ) from None
         if not isinstance(record, dict):
-            raise JudgmentError(f"{path}:{number}: is not a JSON object")
+            raise JudgmentError(f"{path}:{number}: is not a JSON object; write one object on each line")
         records.append({key: _json_text(value) for key, value in record.items()})
     return records
 
@@ -156,7 +162,7 @@ def _json_text(value: object) -> str | None:
 
 
 def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
-    """A Parquet file, or what was packed in it."""
+    """A Parquet file, or its decompressed content."""
     if path.stat().st_size == 0:
         raise JudgmentError(f"{path}: is empty")
 
@@ -164,7 +170,9 @@ def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
         try:
             return scan()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-            raise JudgmentError(f"{path}: is not a whole Parquet file") from None
+            raise JudgmentError(
+                f"{path}: is not a valid Parquet file; it is damaged, incomplete, or of another kind"
+            ) from None
 
     def load(name: str) -> pl.Series:
         # One column at a time: ten million votes as text would take many times the memory of their codes.

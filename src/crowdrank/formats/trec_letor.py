@@ -1,15 +1,18 @@
-"""Text without a header, its columns between blanks: TREC's runs and qrels, LETOR's files. The first line tells which.
+"""TREC runs, TREC qrels and LETOR files: columns separated by blanks, no header. The first line shows which it is.
 
 | kind | a line |
 |---|---|
 | TREC run | `task Q0 item rank score tag` |
 | TREC qrels | `task 0 item grade` |
-| LETOR, rank aggregation | `grade qid:task 1:rank 2:rank … #docid = item`, NULL where a list leaves the item out |
-| LETOR, features (SVMlight) | `grade qid:task 1:number 2:number … #docid = item`; features left out are 0, items without a name are numbered |
+| LETOR, rank aggregation | `grade qid:task 1:rank 2:rank … #docid = item`, NULL where a list does not have the item |
+| LETOR, features (SVMlight) | `grade qid:task 1:number 2:number … #docid = item` |
 
-A run is ordered by its scores, the highest first, as trec_eval does: its column of ranks is not looked at. Equal scores
-are a tie. What a run or one of LETOR's lists leaves out stands below what it lists (with Borda on MQ2008-agg, NDCG@1 is
-.38; .16 if it is taken as not compared). In LETOR's files rank 1 is the best, whatever its web page says.
+In files of features, missing features are 0, and items without a name get numbers.
+
+A run is ordered by its scores, the highest first, as trec_eval does: its column of ranks is not used. Equal scores are
+a tie. Items that a run or a list of LETOR does not list rank below those it lists (with Borda on MQ2008-agg, NDCG@1 is
+.38; .16 if they are treated as not compared). In LETOR's files rank 1 is the best, although LETOR's web page says
+otherwise.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from crowdrank.formats.source import ROWS_SHOWN, Source, shorten
 from crowdrank.formats.table import BYTE_ORDER_MARK, check_text
 from crowdrank.study import JudgmentError
 
-FIRST_LINE = 100_000  # bytes that tell the kind
+FIRST_LINE = 100_000  # bytes in which the first line must end
 RUN = ("task", "Q0", "item", "rank", "score", "annotator")
 QRELS = ("task", "iteration", "item", "grade")
 LINES = {
@@ -39,30 +42,32 @@ LINES = {
     "features": "grade qid:task 1:number 2:number … #docid = item",
 }
 NEITHER = (
-    f"is neither a TREC run ({LINES['run']}), nor qrels ({LINES['qrels']}), nor a LETOR file; name a table .csv or .tsv"
+    f"is neither a TREC run ({LINES['run']}), nor qrels ({LINES['qrels']}), nor a LETOR file; "
+    "if it is a table, name it .csv or .tsv"
 )
 NOT_LISTED = "NULL"
-LINES_AT_ONCE = 50_000  # of features: their cells as texts take many times the memory of the numbers
+LINES_AT_ONCE = 50_000  # of features: as text they take many times the memory of the numbers
 
 Wanted = Literal["judgments", "truth", "features"]  # a LETOR file holds the truth, and judgments or features
 
 
 @dataclass(frozen=True, slots=True)
 class Run(Source):
-    """A run as a source: the order of its scores, by whoever made it."""
+    """A run as a source: each tag is an annotator, who ranks by the scores."""
 
     tags: tuple[str, ...] = ()
 
 
 def read_trec_letor(path: Path, data: bytes, *, wanted: Wanted, otherwise: str | None = None) -> Source:
-    """A file of one of these kinds; `otherwise` is what to say if it is none."""
+    """A file of one of these kinds; `otherwise` is the message if it is none of them."""
     first = data[:FIRST_LINE].removeprefix(BYTE_ORDER_MARK).lstrip()
     fields = (first.splitlines() or [b""])[0].split()
     if len(fields) > 1 and fields[1].startswith(b"qid:"):
         return _of_letor(path, _lines(path, data), wanted)
     if wanted == "features":
         raise JudgmentError(
-            otherwise or f"{path}: is not a file of features: {LINES['features']}; name a table .csv or .parquet"
+            otherwise
+            or f"{path}: is not a file of features: {LINES['features']}; if it is a table, name it .csv or .parquet"
         )
     if len(fields) == len(RUN):
         return _of_run(path, data, truth=wanted == "truth")
@@ -79,7 +84,8 @@ def _of_run(path: Path, data: bytes, *, truth: bool) -> Source:
     if truth:
         if len(tags) > 1:
             raise JudgmentError(
-                f"{path}: holds {len(tags):,} runs ({', '.join(map(shorten, tags[:3]))}, …); a ranking is one"
+                f"{path}: contains {len(tags):,} runs ({', '.join(map(shorten, tags[:3]))}, …); "
+                "a ranking must be a single run: split the file"
             )
         return replace(source, columns=["task", "item", "score"])
 
@@ -90,13 +96,13 @@ def _of_run(path: Path, data: bytes, *, truth: bool) -> Source:
 
 
 def _ranks(run: Source) -> pl.Series:
-    """The place of each row by its score; equal scores share the middle of their places."""
+    """The rank of each row by its score; equal scores share their mean rank."""
     frame = pl.DataFrame({"task": run.load("task"), "tag": run.load("annotator"), "score": run.numbers("score")})
     return frame.select(pl.col("score").rank("average", descending=True).over("task", "tag")).to_series().alias("rank")
 
 
 def disambiguate_tags(sources: Sequence[Source]) -> list[Source]:
-    """Runs of several files that call themselves the same get the names of their files."""
+    """Runs of several files with the same tag get the names of their files instead."""
     uses = Counter(tag for source in sources if isinstance(source, Run) for tag in source.tags)
     shared = {tag for tag, count in uses.items() if count > 1}
     named = [source for source in sources if isinstance(source, Run) and shared.intersection(source.tags)]
@@ -107,7 +113,7 @@ def disambiguate_tags(sources: Sequence[Source]) -> list[Source]:
 
 
 def _renamed(run: Run, name: str) -> Source:
-    """The name of the file stands for its tag; before each of them, where it has several."""
+    """The run with the name of its file as its tag; before each tag, if it has several."""
 
     def load(column: str) -> pl.Series:
         values = run.load(column)
@@ -126,7 +132,9 @@ def _of_letor(path: Path, lines: pl.DataFrame, wanted: Wanted) -> Source:
         pl.col("line").str.extract(r"^\S+\s+qid:\S+\s*([^#]*)").str.strip_chars().alias("cells"),
         pl.col("line").str.extract(r"#\s*docid\s*=\s*(\S+)").alias("item"),
     )
-    if wanted != "judgments" and parts["item"].null_count() == len(parts):  # SVMlight's own files name no items
+    if wanted != "judgments" and parts["item"].null_count() == len(
+        parts
+    ):  # in SVMlight's own files items have no names
         parts = parts.with_columns(pl.int_range(1, pl.len() + 1).over("task").cast(pl.String).alias("item"))
     whole = _source(path, parts, ["task", "item", "grade"])
     broken = parts.select(pl.any_horizontal(pl.col("task", "item").is_null())).to_series()
@@ -167,13 +175,13 @@ def _numbered_cells(
     wrong = cells.select(~(pl.col("value").is_finite() & (pl.col("column") >= 1)).fill_null(False)).to_series()
     shown = cells["cells"]
     _source(path, cells, []).refuse(
-        wrong, lambda row: f"{shorten(shown[row])!r} is not a feature's number and a finite value, like 3:0.25"
+        wrong, lambda row: f"{shorten(shown[row])!r} is not a feature number and a finite value, like 3:0.25"
     )
     return cells["row"].cast(pl.Int64).to_numpy(), cells["column"].to_numpy(), cells["value"].to_numpy()
 
 
 def _letor_ranks(path: Path, parts: pl.DataFrame) -> Source:
-    """A row for every list that has the item."""
+    """A row for every item of every list."""
     cells = parts.with_columns(pl.col("cells").str.split(" ")).explode("cells").filter(pl.col("cells") != "")
     value = pl.col("cells").str.extract(r"^\d+:(.*)$").alias("rank")
     cells = cells.with_columns(pl.col("cells").str.extract(r"^(\d+):").alias("annotator"), value)
@@ -182,7 +190,7 @@ def _letor_ranks(path: Path, parts: pl.DataFrame) -> Source:
     wrong = ~cells["rank"].fill_null("").str.contains(r"^0*[1-9]\d*$")
     ranks.refuse(
         wrong,
-        lambda row: f"{shorten(cells['cells'][row])!r} is not the number of a list and a rank, like 3:17 or 3:NULL",
+        lambda row: f"{shorten(cells['cells'][row])!r} is not a list number and a rank, like 3:17 or 3:NULL",
     )
     return ranks
 
@@ -197,14 +205,14 @@ def _table(path: Path, data: bytes, names: tuple[str, ...], kind: str) -> Source
         rows = [line.decode().split(" ") if line else [None] * len(names) for line in data.split(b"\n")]
         frame = pl.DataFrame(rows, schema=schema, orient="row")
     frame = frame.with_row_index("number", offset=1)
-    some = frame.filter(pl.any_horizontal(pl.col(names).is_not_null()))  # blank lines are no rows
+    some = frame.filter(pl.any_horizontal(pl.col(names).is_not_null()))  # blank lines are not rows
     if some.select(pl.col(names[-1]).null_count()).item():
         _refuse_widths(path, data, len(names), kind)
     return _source(path, some, list(names))
 
 
 def _source(path: Path, frame: pl.DataFrame, columns: list[str]) -> Source:
-    """A frame whose column `number` says on which line each row stands."""
+    """A frame whose column `number` is the line of each row."""
     place: Callable[[int], str] = lambda row: f"{path}:{frame['number'][row]}"  # noqa: E731
     return Source(str(path), columns, frame.get_column, place)
 
@@ -236,11 +244,11 @@ def _refuse_widths(path: Path, data: bytes, width: int, kind: str) -> None:
     """Name the lines that have more or fewer columns."""
     found = [(number, len(line.split(b" "))) for number, line in enumerate(data.split(b"\n"), 1) if line]
     wrong = [(number, count) for number, count in found if count != width]
-    told = [
-        f"{path}:{number}: {count} columns where a line has {width}: {LINES[kind]}"
+    messages = [
+        f"{path}:{number}: this line has {count} columns, but a line must have {width}: {LINES[kind]}"
         for number, count in wrong[:ROWS_SHOWN]
     ]
     if len(wrong) > ROWS_SHOWN:
-        told.append(f"… and {len(wrong) - ROWS_SHOWN:,} more rows like these")
-    if told:
-        raise JudgmentError("\n".join(told))
+        messages.append(f"… and {len(wrong) - ROWS_SHOWN:,} more rows like these")
+    if messages:
+        raise JudgmentError("\n".join(messages))

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from crowdrank.formats.builder import Part, StudyBuilder
 from crowdrank.formats.columns import roles
-from crowdrank.formats.encode import Part, Study
 from crowdrank.formats.files import of_file
 from crowdrank.formats.source import Source, of_frame, shorten
 from crowdrank.study import UNNAMED_TASK, Floats, Frame, Ids, JudgmentError, Vocabulary, ids, recode
@@ -105,7 +105,7 @@ def features(*frames: Any, columns: Mapping[str, str] | None = None, leave_out: 
 def _features_of(
     sources: Sequence[Source], given: Mapping[str, str], leave_out: Sequence[str], frame: Frame
 ) -> Features:
-    study, notes, tables = Study("task", "item"), list[str](), list[tuple[Source, list[str], Floats]]()
+    study, notes, tables = StudyBuilder("task", "item"), list[str](), list[tuple[Source, list[str], Floats]]()
     for source in sources:
         found = roles(source.name, source.columns, given)
         if "item" not in found:
@@ -114,7 +114,7 @@ def _features_of(
             )
         part = Part(None, source, found)
         study.code(part, "item")
-        study.code(part, "task") if "task" in found else study.stand_in(part, "task", UNNAMED_TASK)
+        study.code(part, "task") if "task" in found else study.fill(part, "task", UNNAMED_TASK)
         study.parts.append(part)
         names = _feature_columns(source, found, leave_out, notes)
         tables.append((source, names, np.array([_numbers(source, name) for name in names]).T))
@@ -147,7 +147,7 @@ def _numbers(source: Source, name: str) -> Floats:
 
 
 def _joined(
-    study: Study, tables: Sequence[tuple[Source, list[str], Floats]], notes: list[str], frame: Frame
+    study: StudyBuilder, tables: Sequence[tuple[Source, list[str], Floats]], notes: list[str], frame: Frame
 ) -> Features:
     """The tables stacked, in the order of the entries."""
     first, names, _ = tables[0]

@@ -93,6 +93,11 @@ def settings_names(name: str) -> list[str]:
     return [field.name for field in fields(cast(Any, ALL[name]))]
 
 
+def settings_of(chosen: Method | Supervised | Trained) -> dict[str, Any]:
+    """The settings of a method by name."""
+    return {field.name: getattr(chosen, field.name) for field in fields(cast(Any, chosen))}
+
+
 def no_gold(name: str) -> str:
     """What to say when gold is given to a method that has no use for it."""
     others = [other for other, method in METHODS.items() if method.description.starts_from_gold]

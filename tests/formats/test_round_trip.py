@@ -1,4 +1,4 @@
-"""What comes in by the door: anything written is read back as the same study, and anything else is read or refused.
+"""Reading: anything written is read back as the same study, and anything else is read or refused.
 
 An id is the exact text of its cell: quotation marks, separators, line breaks (also a lone carriage return) and blanks
 around it are part of it. An id of blanks alone is a cell left empty and is refused; so is a NUL in CSV and TSV, which
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import crowdrank as cr
 from crowdrank.formats.encode import TIE_WORDS
-from crowdrank.formats.names import Entries, Marked, Sorted
+from crowdrank.formats.names import BitSet, Entries, SortedKeys
 
 FILES = ["v.csv", "v.tsv", "v.jsonl", "v.parquet", "v.csv.gz", "v.tsv.zst", "v.jsonl.gz", "v.parquet.zst"]
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -211,14 +211,14 @@ def test_every_cut_of_a_package_is_refused(tmp_path, pack):
     whole = pack(VALID["votes.csv"])
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(cr.JudgmentError, match=r"is not a whole|is empty"):
+        with pytest.raises(cr.JudgmentError, match=r"is not a valid|is empty"):
             cr.read(path)
 
 
 @given(st.lists(st.integers(0, 300), max_size=50), st.integers(301, 1000))
 def test_marked_and_sorted_keys_agree(keys, size):
     pieces = [np.array(keys[:20], np.int64), np.array(keys[20:], np.int64)]
-    marked, ordered = Marked(pieces, size), Sorted(pieces)
+    marked, ordered = BitSet(pieces, size), SortedKeys(pieces)
     expected = sorted(set(keys))
     for found in (marked, ordered):
         assert len(found) == len(expected)

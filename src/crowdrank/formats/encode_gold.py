@@ -1,0 +1,60 @@
+"""From sources of columns to Gold and rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from crowdrank.consensus import Consensus
+from crowdrank.formats.builder import Part, StudyBuilder
+from crowdrank.formats.columns import value_of
+from crowdrank.formats.source import Source, shorten
+from crowdrank.study import UNNAMED_TASK, Floats, Frame, Gold, GoldKind, JudgmentError, Vocabulary
+
+
+def gold_of(sources: Sequence[Source], columns: Mapping[str, str], *, frame: Frame = "polars") -> Gold:
+    """Gold from sources, all of the same kind."""
+    vocabulary, value, kind = _values(sources, columns, ("grade", "score", "rank"), frame)
+    return Gold(vocabulary, value, kind)
+
+
+def scores_of(source: Source, columns: Mapping[str, str], *, frame: Frame = "polars") -> Consensus:
+    """A ranking from a source; items without a score or rank are not ranked."""
+    vocabulary, value, _ = _values([source], columns, ("score", "rank"), frame, missing=True)
+    return Consensus(vocabulary=vocabulary, method=source.name, score=value, annotator_columns={})
+
+
+def _values(
+    sources: Sequence[Source],
+    columns: Mapping[str, str],
+    kinds: Sequence[GoldKind],
+    frame: Frame,
+    *,
+    missing: bool = False,
+) -> tuple[Vocabulary, Floats, GoldKind]:
+    """One value per entry, higher is better, and its kind."""
+    study, found = StudyBuilder("task", "item"), set[GoldKind]()
+    for source in sources:
+        kind, roles = value_of(source.name, source.columns, columns, kinds)
+        found.add(kind)
+        part = Part(None, source, roles)
+        study.code(part, "item")
+        study.code(part, "task") if "task" in roles else study.fill(part, "task", UNNAMED_TASK)
+        part.numbers = source.numbers(roles[kind], missing=missing) * (-1 if kind == "rank" else 1)
+        study.parts.append(part)
+    if len(found) > 1:
+        raise JudgmentError(f"{' and '.join(sorted(found))} are mixed; use one of them in all files")
+    vocabulary = study.vocabulary(frame)
+    value = np.full(vocabulary.n_entries, np.nan)
+    for part in study.parts:
+        value[study.entry(part)] = part.numbers
+    for part in study.parts:
+        _refuse_contradictions(part, value[study.entry(part)])
+    return vocabulary, value, found.pop()
+
+
+def _refuse_contradictions(part: Part, kept: Floats) -> None:
+    item = part.coded["item"]
+    wrong = ~np.isclose(kept, part.numbers, rtol=0, atol=0, equal_nan=True)
+    part.source.refuse(wrong, lambda row: f"{shorten(item.name(row))!r} has another value in another row; keep one")
