@@ -40,7 +40,7 @@ Tool = tuple[
 
 
 def runs(queries: int = 1000, pool: int = 100, depth: int = 100, systems: int = 10) -> np.ndarray:
-    """The documents of each run, best first, as systems × queries × depth; document 0 is the most relevant, then 1, …"""
+    """The documents of each run, best first, as systems × queries × depth; 0 is the most relevant, then 1, …"""
     rng = np.random.default_rng(0)
     seen = -np.arange(pool) / 10 + rng.normal(0, 5, (systems, queries, pool))
     return np.argsort(-seen, axis=2)[:, :, :depth]

@@ -1,4 +1,4 @@
-"""Studies from a few rows of names, and slow, obvious measures: for tests that must not depend on `crowdrank.formats`."""
+"""Studies from a few rows of names, and slow, obvious measures, without `crowdrank.formats`."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A newcomer adds a method by following CONTRIBUTING.md word for word: one file, one test file, one row, `make docs`."""
+"""A newcomer adds a method by following CONTRIBUTING.md word for word."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_importing_a_method_loads_no_other():
 
 
 def test_ranking_loads_only_what_it_needs(tmp_path):
-    """Numba asks for SciPy's BLAS by itself; nothing of ours may load more of SciPy, or any other data frame library."""
+    """Numba loads SciPy's BLAS by itself; crowdrank loads no more of SciPy, and no other data frame library."""
     cr.write(cr.simulate.pairs(items=5, annotators=3, votes=50).judgments, tmp_path / "votes.csv")
     code = (
         "import sys; sys.argv = ['crowdrank', 'rank', 'votes.csv']\n"

@@ -74,7 +74,7 @@ class Data:
 
 @cache
 def trained_on(data: Data, name: str, fold: Fold, without: tuple[str, ...] = ()) -> tuple[Trained, float]:
-    """A method trained on a fold, and the seconds of processor time it took: it sees the gold of the test part nowhere."""
+    """A method trained on a fold, and the processor seconds it took; it never sees the gold of the test part."""
     start = time.process_time()
     if name == "ensemble":  # it is its members, which need not be trained twice
         (crf, first), (boosted, second) = (trained_on(data, member, fold) for member in ("crf", "boosted"))

@@ -65,7 +65,7 @@ def table_5() -> Iterator[Cell]:
 
 
 def simulated(quality: tuple[int, int], seed: int) -> cr.simulate.SimulatedStudy:
-    """20,000 questions of which a policy may choose, 100 objects and annotators; answers are right with probability η."""
+    """20,000 questions to choose from, 100 objects and annotators; answers are right with probability η."""
     return cr.simulate.pairs(100, 100, 20_000, quality=quality, spread=None, seed=seed)
 
 

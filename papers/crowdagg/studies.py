@@ -81,7 +81,7 @@ def wmt() -> Data:
 
 
 def letor() -> Data:
-    """Lists of 25 search engines over 784 queries (MQ2008-agg); what an engine leaves out stands below what it lists."""
+    """Lists of 25 search engines over 784 queries (MQ2008-agg); unlisted items rank below the listed ones."""
     lists = table("letor_mq2008_agg/rankings.csv.gz", task=pl.String, item=pl.String)
     gold = table("letor_mq2008_agg/gold.csv.gz", task=pl.String, item=pl.String).select("task", "item", "grade")
     lists, gold = blind(lists, gold)

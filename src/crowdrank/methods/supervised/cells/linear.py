@@ -8,6 +8,7 @@ plus their own; annotators with too few training tasks have only the shared ones
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -40,7 +41,7 @@ STILL_RISING = 0.005  # a larger gain from one quarter of the passes to the next
 Sample = NDArray[np.int64]
 
 
-class LinearMethod:
+class LinearMethod(ABC):
     """Base of the settings of linear methods: it checks them, trains, and restores what was trained."""
 
     __slots__ = ()
@@ -65,9 +66,9 @@ class LinearMethod:
         check_whole_number("max_iter", self.max_iter, least=STAGES)
         check_whole_number("seed", self.seed, least=0)
 
+    @abstractmethod
     def cells(self, judgments: Judgments) -> Cells:
         """The features of each entry from each annotator."""
-        raise NotImplementedError
 
     def variants(self) -> Sequence[Self]:
         """The settings to choose among on the validation tasks, the default first."""
