@@ -1,4 +1,4 @@
-"""The front door: names that are promised, what they do, and that opening it is quick."""
+"""The public names: each exists, does what is promised, and importing them is quick."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_names_stay_what_they_are_after_all_modules_were_imported():
     assert cr.simulate.__name__ == "crowdrank.simulate"
 
 
-def test_the_front_door_as_the_design_has_it(tmp_path):
+def test_the_public_names_work_together_as_the_design_says(tmp_path):
     study = cr.simulate.pairs(items=12, annotators=8, votes=600, seed=3)
     cr.write(study.judgments, tmp_path / "votes.csv")
     grade = [max(0, round(value)) for value in study.gold.value]

@@ -160,7 +160,7 @@ def robustness(name: str, kind: Any) -> Iterator[Cell]:
         return liars(data, share, seed) if kind == "liars" else cr.simulate.spam(data.judgments, share, kind, seed)
 
     for label in ("crowdagg", EQUAL["crowdagg"], *ROBUST[name]):
-        # The prior is chosen from the votes, by default: for mpm that is most of the time.
+        # By default the prior is chosen by leave-one-out prediction: for mpm that is most of the time.
         fitted = method(label, prior=1.0) if label == "mpm" else method(label)
         by_share = []
         for share in SHARES:

@@ -1,6 +1,6 @@
 """Studies of any kind of judgment, small and large, for the checks that every method must pass.
 
-A table is a dict of columns, as a file would have it; `study` reads tables through the front door.
+A table is a dict of columns, as a file would have it; `study` reads tables as users do.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def test_gold_goes_to_every_fit():
     study = cr.simulate.pairs(items=10, annotators=10, votes=2000, malicious=0.7, seed=1)
     consensus = cr.bootstrap(cr.CrowdBT(prior=1.0), study.judgments, rounds=6, gold=study.gold)
     assert cr.evaluate(consensus, study.gold, "acc").mean["acc"] > 0.9
-    assert np.median(consensus.high - consensus.low) < 2  # no round was turned around
+    assert np.median(consensus.high - consensus.low) < 2  # no round was reversed
     with pytest.raises(cr.SettingError, match="elo does not use gold"):
         cr.bootstrap("elo", study.judgments, gold=study.gold)
 

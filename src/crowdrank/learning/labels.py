@@ -30,6 +30,7 @@ from crowdrank.study import (
     Pairs,
     Rankings,
     Vocabulary,
+    check_judgments,
     entries_in,
 )
 
@@ -122,7 +123,8 @@ def _example(features: Features, other: Vocabulary) -> str:
 
 def labels_over(features: Features, data: TrainingData, description: Description, method: str | None) -> ItemLabels:
     """Labels of the features' entries: gold, a consensus, or the scores of `method` for the judgments."""
-    if isinstance(data, Judgments):
+    if not isinstance(data, Gold | Consensus):
+        check_judgments(data)
         judgments = judgments_over(features, data, description)
         data = fit(method or usual_method(judgments), judgments)
     found = _of_gold(features, data) if isinstance(data, Gold) else _of_consensus(features, data)

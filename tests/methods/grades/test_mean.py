@@ -45,7 +45,7 @@ def test_what_was_not_graded_is_not_ranked_and_tells_nothing_of_annotators(build
     text = " ".join(consensus.notes)
     assert "2 entries have no judgments" in text
     assert "2 pairs not used" in text
-    assert "2 rankings left aside" in text
+    assert "2 rankings not used" in text
 
 
 def test_a_study_without_grades_is_refused(build):

@@ -1,5 +1,6 @@
 """What every learner must satisfy."""
 
+import pickle
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.learning.catalogue import LEARNERS, learner
-from crowdrank.settings import SettingError
+from crowdrank.settings import InputError, SettingError
+from crowdrank.study import KINDS
 
 NEEDS = {
     "ltrma-s1": cr.Side(ranges=(cr.Range("annotator1", -2.0, -2.0),)),
@@ -154,3 +156,46 @@ def test_any_aggregator_gives_labels(aggregator, trained):
     before = cr.learn("listmle", features, cr.fit(aggregator, judgments))
     np.testing.assert_allclose(direct.rank(features).score, before.rank(features).score, atol=1e-9)
     assert direct.annotators["annotator"].len() == 4
+
+
+@every_learner
+def test_rankings_have_the_columns_of_every_consensus_and_ranks_follow_scores(name, trained):
+    table, _, rankers = trained
+    ranking = rankers[name].rank(cr.features(table)).ranking
+    assert ranking.columns[:6] == ["task", "item", "rank", "score", "low", "high"]
+    for _, task in ranking.group_by("task"):
+        score = task["score"].to_numpy()
+        assert task["rank"].to_list() == [1 + int((score > own + 1e-9).sum()) for own in score]
+
+
+@every_learner
+def test_rankers_pickle(name, trained):
+    table, _, rankers = trained
+    again, features = pickle.loads(pickle.dumps(rankers[name])), cr.features(table)
+    assert again.rank(features).score.tobytes() == rankers[name].rank(features).score.tobytes()
+
+
+@every_learner
+def test_the_same_data_on_one_thread_give_the_same_ranker(name, trained, monkeypatch):
+    table, given, rankers = trained
+    monkeypatch.setenv("CROWDRANK_THREADS", "1")
+    again, features = cr.learn(name, cr.features(table), cr.judgments(given), side=NEEDS.get(name)), cr.features(table)
+    assert again.rank(features).score.tobytes() == rankers[name].rank(features).score.tobytes()
+
+
+@every_learner
+def test_kinds_that_a_learner_cannot_use_are_refused(name, studies):
+    takes = LEARNERS[name].description.takes
+    for kind in set(KINDS) - set(takes):
+        judgments = studies.study(studies.table(kind))
+        names = {"task": ["task0"] * 6, "item": [f"item{number:02}" for number in range(1, 7)]}
+        features = cr.features(pl.DataFrame({**names, "a": range(6)}))
+        with pytest.raises(cr.JudgmentError, match=f"{name} needs .*only {kind}"):
+            cr.learn(name, features, judgments, side=NEEDS.get(name))
+
+
+@every_learner
+def test_learners_say_what_to_pass_instead_of_a_file(name, trained):
+    table, _, _ = trained
+    with pytest.raises(InputError, match="judgments"):
+        cr.learn(name, cr.features(table), "votes.csv", side=NEEDS.get(name))

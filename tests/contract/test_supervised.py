@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from dataclasses import fields
 
@@ -223,3 +224,59 @@ def test_without_lightgbm_it_is_said_how_to_get_it(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(cr.SettingError, match=r"pip install 'crowdrank\[learn\]'"):
         cr.train(name, cr.judgments(TRAIN), cr.gold(TRAIN_GOLD))
+
+
+ODD_NAMES = ['say "hi"', "a,b", "two\nlines", "🦊 emoji", "two  spaces", "'", "Ünïcödé", "-1"]
+
+
+def test_results_have_the_columns_of_every_consensus(trained):
+    consensus = trained.fit(cr.judgments(TEST))
+    assert consensus.ranking.columns[:6] == ["task", "item", "rank", "score", "low", "high"]
+    assert consensus.annotators.columns[:4] == ["annotator", "judgments", "quality", "verdict"]
+    assert consensus.annotators["quality"].is_between(0, 1).all()
+    assert consensus.annotators["judgments"].sum() == len(TEST)
+    assert trained.name in repr(consensus)
+
+
+def test_ranks_follow_scores(trained):
+    for _, task in trained.fit(cr.judgments(TEST)).ranking.group_by("task"):
+        score = task["score"].to_numpy()
+        assert task["rank"].to_list() == [1 + int((score > own + 1e-9).sum()) for own in score]
+
+
+def test_trained_methods_and_their_results_pickle(trained):
+    again = pickle.loads(pickle.dumps(trained))
+    one, two = trained.fit(cr.judgments(TEST)), again.fit(cr.judgments(TEST))
+    assert one.score.tobytes() == two.score.tobytes()
+    assert pickle.loads(pickle.dumps(one)).ranking.equals(one.ranking)
+
+
+def test_threads_change_nothing(method, trained, monkeypatch):
+    monkeypatch.setenv("CROWDRANK_THREADS", "1")
+    again = method.train(cr.judgments(TRAIN), cr.gold(TRAIN_GOLD))
+    assert again.fit(cr.judgments(TEST)).score.tobytes() == trained.fit(cr.judgments(TEST)).score.tobytes()
+
+
+def test_the_input_is_untouched(trained, studies):
+    judgments = cr.judgments(TEST)
+    before = [array.copy() for array in studies.arrays(judgments)]
+    for array in studies.arrays(judgments):
+        array.flags.writeable = False
+    trained.fit(judgments)
+    for array, copy in zip(studies.arrays(judgments), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_odd_names_are_ranked(trained):
+    names = {f"t000-{number}": name for number, name in enumerate(ODD_NAMES)}
+    first = TEST.filter(pl.col("task") == "t000")
+    odd = first.with_columns(pl.col("item").replace(names), pl.col("annotator") + '",\n🦉')
+    plain, found = trained.fit(cr.judgments(first)), trained.fit(cr.judgments(odd))
+    assert set(found.ranking["item"]) == {names[item] for item in plain.ranking["item"]}
+
+
+def test_lists_that_are_all_ties_share_the_first_rank(trained):
+    tied = TEST.with_columns(rank=pl.lit(1)).filter(pl.col("annotator") == "good")
+    everything = tied.select("task", "item").unique(maintain_order=True)
+    full = everything.with_columns(annotator=pl.lit("good"), rank=pl.lit(1))
+    assert set(trained.fit(cr.judgments(full)).ranking["rank"]) == {1}
