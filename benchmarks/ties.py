@@ -3,7 +3,8 @@ ties.
 
 Three ways to treat the ties among the votes that are learned from: modelled (as crowdrank does), halved (half a vote
 for each side), and dropped. All three predict who wins the held-out votes that are no ties; the log-likelihood per vote
-is compared, in five folds, with the prior chosen by leave-one-out prediction each time. The first also predicts the ties themselves.
+is compared, in five folds, with the prior chosen by leave-one-out prediction each time. The first also predicts the
+ties themselves.
 """
 
 from __future__ import annotations
