@@ -193,7 +193,7 @@ def _unused_columns(description: Description, pairs: Pairs) -> list[str]:
 def _not_converged(fit: Fit) -> list[str]:
     if fit.converged:
         return []
-    return [f"not converged after {fit.steps} steps: scores may still change; raise max_iter or the prior"]
+    return [f"not converged after {fit.steps} steps: scores may still change; raise max_iter"]
 
 
 def _not_scored(score: Floats) -> list[str]:
