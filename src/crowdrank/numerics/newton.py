@@ -109,14 +109,14 @@ def _newton_direction(
     for _ in range(10 * len(gradient) + 50):
         product = hessian_product(direction)
         curvature = dot(direction, product)
-        if curvature <= 0.0:
+        if not curvature > 0.0:  # negative, or not a number
             return scaled if not x.any() else x
         step = rho / curvature
         x += step * direction
         residual -= step * product
         scaled = residual / diagonal
         rho_next = dot(residual, scaled)
-        if rho_next <= enough:
+        if not rho_next > enough:
             break
         direction *= rho_next / rho
         direction += scaled

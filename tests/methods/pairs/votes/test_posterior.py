@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm
 
+import crowdrank as cr
 from crowdrank import simulate
 from crowdrank.convert import votes
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
@@ -143,3 +144,23 @@ def test_rounds_that_do_not_settle_are_reported(monkeypatch):
     monkeypatch.setattr("crowdrank.methods.pairs.votes.posterior.MAX_ROUNDS", 1)
     assert posterior_means(model_of(study), mode, None, None).status == "rounds used up"
     assert any("intervals did not settle" in note for note in CrowdBT().fit(study.judgments).notes)
+
+
+def test_a_quality_that_rounds_to_one_has_a_beta_distribution():
+    """1 − mean of a mean that rounds above 1 would be negative."""
+    a, b = as_beta(np.array([45.0, -45.0, 0.0]), np.array([1.0, 1.0, 1e-9]))
+    assert (a > 0).all()
+    assert (b > 0).all()
+    assert b[0] == pytest.approx(a[1])
+
+
+@pytest.mark.parametrize("method", ["crowd-bt", "crowd-thurstone"])
+@pytest.mark.parametrize(("annotators", "votes", "ties"), [(300, 1500, 0.3), (200, 400, 0.7), (100, 300, 0.5)])
+def test_few_votes_with_ties_give_finite_intervals(method, annotators, votes, ties):
+    """A tie across a wide gap is concave in quality: variances must not run away (warnings are errors here)."""
+    for seed in (0, 2, 6):
+        study = cr.simulate.pairs(items=33, annotators=annotators, votes=votes, ties=ties, seed=seed)
+        consensus = cr.fit(method, study.judgments)
+        assert np.isfinite(consensus.low).all()
+        assert np.isfinite(consensus.high).all()
+        assert consensus.annotators["quality_low"].null_count() == 0

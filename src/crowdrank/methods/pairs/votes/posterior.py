@@ -32,6 +32,7 @@ SLOWEST = 0.95  # largest ρ; a slower decrease cannot be distinguished from rou
 STEADY = 0.05  # largest change of ρ from round to round
 LEAST_CORRELATION = 0.95  # of the gaps of the votes at the mode and at the mean
 LEAST_CURVATURE = 1e-3
+LARGEST_CHANGE = 2.0  # factor by which a variance may change in a round
 STEP = 3.0  # between neighbouring strengths of the prior that it was chosen from: it may be one step off
 VIRTUAL = 1.0  # annotators of unknown quality added to the crowd, so that a few are not taken to be all alike
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -60,7 +61,7 @@ def posterior_means(
     priors, crowd = model.priors, quality_prior or (1.0, 1.0)
     x, moves, change = _start(model, mode, crowd), Moves(len(mode)), np.zeros_like(mode)
     for _ in range(MAX_ROUNDS):
-        model.variance, change = _variance(model, change)
+        model.variance, change = _variance(model, crowd, change)
         crowd = quality_prior or _fitted_quality_prior(model, x, crowd)
         strength = prior or _fitted_score_prior(model, x, priors.score)
         model.priors = _priors(strength, crowd, _with_fitted_ties(model, x, priors.normal or {}))
@@ -69,7 +70,7 @@ def posterior_means(
         moves.add(move, model.hessian_product(move))
         if moves.length <= SETTLED**2 * len(x):
             return PosteriorMeans(x, moves.common, "settled")
-        if _correlation_of_gaps(model, x, mode) < LEAST_CORRELATION:
+        if not _correlation_of_gaps(model, x, mode) >= LEAST_CORRELATION:  # also where it is not a number
             model.variance, model.priors = None, priors
             return PosteriorMeans(mode, None, "not identified")
         if moves.steady:
@@ -113,12 +114,18 @@ def _start(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Floats
     return x
 
 
-def _variance(model: VoteModel, last: Floats) -> tuple[Floats, Floats]:
-    """One over the curvature of every parameter, and the change of its logarithm; half the change if it alternates."""
-    wanted = 1 / np.maximum(model.diagonal(), LEAST_CURVATURE)
+def _variance(model: VoteModel, crowd: tuple[float, float], last: Floats) -> tuple[Floats, Floats]:
+    """One over the curvature of every parameter, and the change of its logarithm; half the change if it alternates.
+
+    A tie across a wide gap is concave in the logit of quality. So the precision of a quality is at least half that of
+    the crowd's distribution, and no variance changes by more than LARGEST_CHANGE in a round: quality would diverge.
+    """
+    least = np.full(model.layout.size, LEAST_CURVATURE)
+    least[model.layout.slices["quality"]] = 0.5 / trigamma(np.array(crowd)).sum()
+    wanted = 1 / np.maximum(model.diagonal(), least)
     if model.variance is None:
         return wanted, last
-    change = np.log(wanted / model.variance)
+    change = np.clip(np.log(wanted / model.variance), -np.log(LARGEST_CHANGE), np.log(LARGEST_CHANGE))
     change[change * last < 0] /= 2
     return model.variance * np.exp(change), change
 
@@ -184,6 +191,6 @@ def as_beta(logit: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """The Beta distributions of quality that have these normal approximations on the logit scale."""
     points = logit + np.sqrt(variance) * NODES[:, None]
     shares = (WEIGHTS / WEIGHTS.sum())[:, None]
-    mean = (shares * logistic(points)).sum(axis=0)
-    total = 1 / (variance * (shares * logistic(points) * logistic(-points)).sum(axis=0))
-    return total * mean, total * (1 - mean)
+    right, wrong = ((shares * logistic(sign * points)).sum(axis=0) for sign in (1, -1))  # 1 − right would lose digits
+    total = 1 / (variance * np.maximum((shares * logistic(points) * logistic(-points)).sum(axis=0), TINY))
+    return np.maximum(total * right, TINY), np.maximum(total * wrong, TINY)
