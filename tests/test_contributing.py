@@ -42,7 +42,7 @@ def run(copy: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def tested(copy: Path, *what: str) -> subprocess.CompletedProcess[str]:
+def run_tests(copy: Path, *what: str) -> subprocess.CompletedProcess[str]:
     return run(copy, "-m", "pytest", "-q", "-p", "no:xdist", *what)
 
 
@@ -52,14 +52,14 @@ def test_a_method_added_as_contributing_says_is_complete(copy, steps):
     (copy / method_path).write_text(method)
     (copy / test_path).write_text(test)
     name = Path(method_path).stem.replace("_", "-")
-    forgotten = tested(copy, "tests/test_public.py", "-k", "row_in_the_catalogue")
+    forgotten = run_tests(copy, "tests/test_public.py", "-k", "row_in_the_catalogue")
     assert forgotten.returncode == 1, forgotten.stdout
 
     catalogue = (copy / catalogue_path).read_text()
     family = method_path.split("/")[-2]
     last_of_family = list(re.finditer(rf'^    "methods\.{family}\..*\n', catalogue, re.MULTILINE))[-1].end()
     (copy / catalogue_path).write_text(f"{catalogue[:last_of_family]}    {row.strip()}\n{catalogue[last_of_family:]}")
-    stale = tested(copy, "tests/test_docs.py", "-k", "up_to_date")
+    stale = run_tests(copy, "tests/test_docs.py", "-k", "up_to_date")
     assert stale.returncode == 1, stale.stdout
 
     assert run(copy, "docs/generate.py").returncode == 0
@@ -70,7 +70,7 @@ def test_a_method_added_as_contributing_says_is_complete(copy, steps):
         ("tests/test_public.py", "-k", "row_in_the_catalogue or typed or where_its_method_stands or public_name"),
         ("tests/cli", "-k", name),
     ):
-        done = tested(copy, *what)
+        done = run_tests(copy, *what)
         assert done.returncode == 0, f"{what}\n{done.stdout}"
         assert " passed" in done.stdout or re.search(r"^\.+", done.stdout, re.MULTILINE)
     listed = run(copy, "-m", "crowdrank", "methods", "--json")
