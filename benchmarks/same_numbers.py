@@ -1,7 +1,7 @@
 """Did a rearrangement of the code change a result? Compute everything with the old code and with the new, and compare.
 
     python benchmarks/same_numbers.py take before/            # with the old code on the path (PYTHONPATH=old/src)
-    python benchmarks/same_numbers.py take after/             # with the new code
+    python benchmarks/same_numbers.py take after/             # with the new code (`take after/ fits` takes one part)
     python benchmarks/same_numbers.py compare before/ after/  # names every difference; status 1 if there is one
 
 Only public names and the command are used, so that the same script runs on both. `take` needs the data sets of
@@ -270,7 +270,11 @@ def collected() -> Iterator[tuple[str, Any]]:
     """What is believed, what to ask next, when to stop, and replays."""
     for name, study in simulated().items():
         judgments, begun = study.judgments, cr.State.start().update(study.judgments)
-        states = {"begun": begun, "refitted": begun.refit(judgments), "answered": begun.answer("ann", "x", "y", "tie")}
+        states = {
+            "begun": begun,
+            "refitted": begun.refit(judgments),
+            "answered": begun.answer("ann", "x", "y", "tie", task="task1"),
+        }
         yield f"collect/{name}/states", {key: written(state.save) for key, state in states.items()}
         yield f"collect/{name}/beliefs", {key: state.consensus() for key, state in states.items()}
         yield f"collect/{name}/stopping", tried(cr.stopping, judgments, budget=5000, width=1.0, top_k=2)
@@ -322,12 +326,13 @@ def commands() -> Iterator[tuple[str, Any]]:
             yield f"command/{number:02}-{line.split()[0]}", {**printed, **files}
 
 
-def take(folder: Path) -> None:
-    """Compute everything, and write it to a new folder."""
+def take(folder: Path, names: list[str]) -> None:
+    """Compute everything, or the parts of these names, and write it to a new folder."""
     folder.mkdir(parents=True)
     began = time.perf_counter()
     print("with", cr.__file__, flush=True)
-    for part in (fits, trained, rankers, collected, evaluated, commands):
+    parts = (fits, trained, rankers, collected, evaluated, commands)
+    for part in (each for each in parts if not names or each.__name__ in names):
         for study, results in groupby(part(), key=lambda each: each[0].rpartition("/")[0]):
             for name, found in results:
                 path = folder / f"{name}.json"
@@ -338,8 +343,8 @@ def take(folder: Path) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["take", folder]:
-            take(Path(folder))
+        case ["take", folder, *parts]:
+            take(Path(folder), parts)
         case ["compare", before, after]:
             sys.exit(compare(Path(before), Path(after)))
         case _:
