@@ -61,10 +61,10 @@ LISTS = st.lists(
 
 def named(study, pairs):
     """Pairs as a count of (task, annotator, better, worse), or (…, {the two}) for a tie."""
-    words = study.vocabulary
-    item, task = words.items[words.entry_item], words.tasks[words.entry_task]
+    vocabulary = study.vocabulary
+    item, task = vocabulary.items[vocabulary.entry_item], vocabulary.tasks[vocabulary.entry_task]
     return Counter(
-        preference(task[left], words.annotators[who], item[left], item[right], outcome)
+        preference(task[left], vocabulary.annotators[who], item[left], item[right], outcome)
         for who, left, right, outcome in zip(pairs.annotator, pairs.left, pairs.right, pairs.outcome, strict=True)
     )
 
@@ -78,15 +78,15 @@ def preference(task, annotator, left, right, outcome):
 @given(grades=GRADES)
 def test_grades_become_a_list_per_annotator_and_task(build, grades):
     study = build.judgments(grades=grades)
-    lists, words = as_rankings(study), study.vocabulary
+    lists, vocabulary = as_rankings(study), study.vocabulary
     assert len(lists) == len(grades)
     found = {}
     for number, (start, end) in enumerate(zip(lists.list_starts[:-1], lists.list_starts[1:], strict=True)):
-        key = words.tasks[lists.list_task[number]], words.annotators[lists.list_annotator[number]]
+        key = vocabulary.tasks[lists.list_task[number]], vocabulary.annotators[lists.list_annotator[number]]
         assert key not in found
         assert not lists.unlisted_below[number]
         assert (np.diff(lists.position[start:end]) >= 0).all()
-        items = words.items[words.entry_item[lists.entry[start:end]]]
+        items = vocabulary.items[vocabulary.entry_item[lists.entry[start:end]]]
         found[key] = Counter(zip(items, -lists.position[start:end], strict=True))
     expected = {}
     for task, annotator, item, grade in grades:
@@ -146,7 +146,7 @@ def test_pairs_as_shown_are_left_as_they_are(build):
 def test_sides_of_pairs_never_shown_are_balanced_and_tell_nothing_of_the_winner():
     first, second = (codes.astype(np.int32) for codes in np.nonzero(~np.eye(50, dtype=bool)))
     turned = unshown_order(first, second)
-    assert np.array_equal(turned, ~unshown_order(second, first))  # whoever comes first, the same side
+    assert np.array_equal(turned, ~unshown_order(second, first))  # the same side in either order
     left = np.where(turned, second, first)
     assert 0.45 < (left < 25).mean() < 0.55
     assert 0.45 < (left == np.minimum(first, second)).mean() < 0.55
@@ -177,10 +177,10 @@ def counted_by_hand(pairs, weights, *, pooled, sides):
 @given(pairs=VOTES, weights=st.none() | WEIGHTS, pooled=st.booleans(), sides=st.booleans())
 def test_votes_are_counted(build, pairs, weights, pooled, sides):
     study = with_weights(build, pairs, weights)
-    words = study.vocabulary
-    table = votes(study.pairs, words, pooled=pooled, sides=sides)
-    item, task = words.items[words.entry_item], words.tasks[words.entry_task]
-    who = ["all"] if pooled else words.annotators
+    vocabulary = study.vocabulary
+    table = votes(study.pairs, vocabulary, pooled=pooled, sides=sides)
+    item, task = vocabulary.items[vocabulary.entry_item], vocabulary.tasks[vocabulary.entry_task]
+    who = ["all"] if pooled else vocabulary.annotators
     found = {
         (task[w], who[k], item[w], item[other], NAMES[kind]): weight
         for k, w, other, kind, weight in zip(
@@ -189,7 +189,7 @@ def test_votes_are_counted(build, pairs, weights, pooled, sides):
     }
     assert len(found) == len(table)
     assert found == pytest.approx(counted_by_hand(pairs, weights, pooled=pooled, sides=sides), rel=1e-12)
-    assert np.array_equal(words.entry_task[table.winner], words.entry_task[table.loser])
+    assert np.array_equal(vocabulary.entry_task[table.winner], vocabulary.entry_task[table.loser])
 
 
 @given(pairs=VOTES, weights=st.none() | WEIGHTS, sides=st.booleans(), random=st.randoms(use_true_random=False))
@@ -229,7 +229,7 @@ def test_a_tie_is_a_vote_of_its_own(build):
 def test_weights_and_strengths_stay_with_their_pairs(build):
     study = build.judgments(pairs=[("t", "ann", "x", "y", "y")], grades=[("t", "bob", "x", 4), ("t", "bob", "y", 1)])
     assert as_pairs(study).weight is None
-    assert as_pairs(study).strength.tolist() == [1.0, 3.0]  # a vote says nothing; the grades are 3 apart
+    assert as_pairs(study).strength.tolist() == [1.0, 3.0]  # a vote has no strength; the grades are 3 apart
     weighted = build.with_pairs(study, weight=np.array([0.5]), strength=np.array([2.0]))
     assert as_pairs(weighted).weight.tolist() == [0.5, 1.0]
     assert as_pairs(weighted).strength.tolist() == [2.0, 3.0]
@@ -271,9 +271,9 @@ def test_votes_on_more_items_than_stay_in_the_cache_are_counted_as_they_are(pool
 def test_codes_that_do_not_fit_are_refused():
     many = 1 << 21
     names, zero = np.empty(many, dtype=object), np.zeros(1, np.int32)
-    words = Vocabulary(ids(["t"]), names, names, np.zeros(many, np.int32), np.arange(many, dtype=np.int32))
+    vocabulary = Vocabulary(ids(["t"]), names, names, np.zeros(many, np.int32), np.arange(many, dtype=np.int32))
     with pytest.raises(JudgmentError, match="too many"):
-        votes(Pairs(zero, zero, zero + 1, np.ones(1, np.int8)), words)
+        votes(Pairs(zero, zero, zero + 1, np.ones(1, np.int8)), vocabulary)
 
 
 @given(grades=st.lists(st.sampled_from([-3.0, -0.25, 0.0, 1.0, 2.5, 7.0, 1e6]), min_size=1, max_size=30))

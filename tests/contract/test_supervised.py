@@ -18,7 +18,7 @@ QUICK = {
     "rounds": 30,
     "models": 2,
     "k": 2.0,
-}  # in lists of eight, k = 60 can hardly tell the first from the last
+}  # in lists of eight, k = 60 gives the first and the last nearly the same
 NOISE = {"good": 0.5, "fair": 1.5, "reversed": -0.5, "random": None}
 
 

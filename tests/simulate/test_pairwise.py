@@ -146,16 +146,20 @@ def test_fatigue_wears_quality_down_to_a_coin():
 
 def test_votes_are_spread_evenly_over_tasks_and_never_across():
     study = pairs(items=7, votes=1001, tasks=3)
-    words, votes = study.judgments.vocabulary, study.judgments.pairs
-    assert words.n_entries == len(study.gold) == 21
-    assert np.array_equal(words.entry_task[votes.left], words.entry_task[votes.right])
-    assert sorted(np.bincount(words.entry_task[votes.left])) == [333, 334, 334]
+    vocabulary, votes = study.judgments.vocabulary, study.judgments.pairs
+    assert vocabulary.n_entries == len(study.gold) == 21
+    assert np.array_equal(vocabulary.entry_task[votes.left], vocabulary.entry_task[votes.right])
+    assert sorted(np.bincount(vocabulary.entry_task[votes.left])) == [333, 334, 334]
     assert not np.array_equal(study.gold.value[:7], study.gold.value[7:14])
 
 
 def test_names_sort_in_the_order_of_their_codes():
-    words = pairs(items=100, annotators=50, tasks=10, votes=100).judgments.vocabulary
-    for names, first in ((words.items, "item001"), (words.annotators, "annotator01"), (words.tasks, "task01")):
+    vocabulary = pairs(items=100, annotators=50, tasks=10, votes=100).judgments.vocabulary
+    for names, first in (
+        (vocabulary.items, "item001"),
+        (vocabulary.annotators, "annotator01"),
+        (vocabulary.tasks, "task01"),
+    ):
         assert names[0] == first
         assert sorted(names) == list(names)
 

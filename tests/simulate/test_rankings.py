@@ -17,10 +17,10 @@ def distances(study):
 
 
 def recovered(study):
-    words = study.judgments.vocabulary
-    lists = crowd_lists(as_lists(study.judgments), words, None)
-    far = np.bincount(study.judgments.rankings.list_annotator, distances(study), len(words.annotators))
-    return Expertise(lists, len(words.annotators), 0.0).solve(far)
+    vocabulary = study.judgments.vocabulary
+    lists = crowd_lists(as_lists(study.judgments), vocabulary, None)
+    far = np.bincount(study.judgments.rankings.list_annotator, distances(study), len(vocabulary.annotators))
+    return Expertise(lists, len(vocabulary.annotators), 0.0).solve(far)
 
 
 def test_theta_is_recovered_within_five_percent_from_500_lists():
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_lists():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"theta": (0.5, -1.0)}, "theta is"),
         ({"theta": np.zeros(3)}, "theta is"),
@@ -83,6 +83,6 @@ def test_the_same_seed_gives_the_same_lists():
         ({"length": 1}, "length is 1"),
     ],
 )
-def test_bad_settings_are_refused(given, told):
-    with pytest.raises(SettingError, match=told):
+def test_bad_settings_are_refused(given, message):
+    with pytest.raises(SettingError, match=message):
         rankings(**given)

@@ -16,8 +16,8 @@ def mixed(build):
     return build.judgments(grades=GRADES, pairs=PAIRS, lists=LISTS)
 
 
-def shadow_of(spoilt, added):
-    """The annotator whom an added one shadows, by what they judged."""
+def copied_by(spoilt, added):
+    """The annotator whom an added one copies, by what they judged."""
     pairs = spoilt.pairs
     what = {
         k: [*zip(pairs.left[pairs.annotator == k], pairs.right[pairs.annotator == k], strict=True)]
@@ -30,7 +30,7 @@ def test_malicious_annotators_say_the_opposite(mixed):
     spoilt = spam(mixed, 1.0, "malicious", seed=3)
     assert spoilt.vocabulary.annotators.tolist() == ["a", "b", "malicious1", "malicious2"]
     for added in (2, 3):
-        k = shadow_of(spoilt, added)
+        k = copied_by(spoilt, added)
         pairs, grades, lists = spoilt.pairs, spoilt.grades, spoilt.rankings
         np.testing.assert_array_equal(pairs.outcome[pairs.annotator == added], -pairs.outcome[pairs.annotator == k])
         np.testing.assert_array_equal(grades.entry[grades.annotator == added], grades.entry[grades.annotator == k])
@@ -38,8 +38,8 @@ def test_malicious_annotators_say_the_opposite(mixed):
         (own,), (other,) = np.flatnonzero(lists.list_annotator == added), np.flatnonzero(lists.list_annotator == k)
         assert lists.unlisted_below[own] == lists.unlisted_below[other]
         assert lists.list_task[own] == lists.list_task[other]
-        said, shadowed = places(lists, own), places(lists, other)
-        assert said == {entry: max(shadowed.values()) - place for entry, place in shadowed.items()}
+        places_added, places_copied = places(lists, own), places(lists, other)
+        assert places_added == {entry: max(places_copied.values()) - place for entry, place in places_copied.items()}
 
 
 def places(lists, number):
@@ -93,7 +93,7 @@ def test_the_seed_decides(mixed):
     assert len(one) != len(other) or (one != other).any()
 
 
-def test_shares_above_one_shadow_everybody_before_anybody_twice():
+def test_shares_above_one_copy_everybody_before_anybody_twice():
     study = cr.simulate.pairs(items=5, annotators=10, votes=500, seed=1).judgments
     spoilt = spam(study, 2.0, "malicious")
     assert len(spoilt.pairs) == 1500

@@ -40,8 +40,8 @@ def crowd(*, entries=300, annotators=30, per_entry=8, tasks=3, levels=4, difficu
 
 def entry_of(consensus):
     """The number of the simulated entry behind each entry of the result."""
-    words = consensus.vocabulary
-    return np.array([int(name[1:]) for name in words.items[words.entry_item]])
+    vocabulary = consensus.vocabulary
+    return np.array([int(name[1:]) for name in vocabulary.items[vocabulary.entry_item]])
 
 
 def as_column(consensus, name):
@@ -98,8 +98,8 @@ def test_scales_come_together(build):
         rows += [("t", f"a{a}", f"i{e:04}", float(g)) for e, g in enumerate(grade)]
     consensus = GDA().fit(build.judgments(grades=rows))
     assert spearmanr(consensus.score, relevance)[0] > 0.94
-    told = as_column(consensus, "informativeness")
-    assert told["a2"] > told["a1"] > told["a0"] > 0.1  # finer grades tell more
+    informative = as_column(consensus, "informativeness")
+    assert informative["a2"] > informative["a1"] > informative["a0"] > 0.1  # finer grades are more informative
     assert consensus.curves.filter(pl.col("annotator") == "a2").height == 10
 
 
@@ -114,10 +114,10 @@ def test_expert_random_and_reversed(build, method):
     rows += [(t, "random", i, float(rng.integers(levels))) for t, i in entries]
     rows += [(t, "reversed", i, 3.0 - np.clip(sharp[i] + rng.integers(-1, 2), 0, 3)) for t, i in entries]
     consensus = cr.fit(method, build.judgments(grades=rows))
-    told, verdict = as_column(consensus, "informativeness"), as_column(consensus, "verdict")
-    assert max(told, key=told.get) == "expert"
-    assert told["random"] < 0.02
-    assert told["reversed"] > 0.2
+    informative, verdict = as_column(consensus, "informativeness"), as_column(consensus, "verdict")
+    assert max(informative, key=informative.get) == "expert"
+    assert informative["random"] < 0.02
+    assert informative["reversed"] > 0.2
     assert [verdict[name] for name in ("expert", "random", "reversed")] == ["informative", "random", "reversed"]
     ordered = cr.fit(method, build.judgments(grades=rows), means="ordered")
     assert as_column(ordered, "informativeness")["reversed"] < 0.01
@@ -148,21 +148,23 @@ def test_few_judgments_follow_the_crowd(build):
     """An annotator of one item is taken to be like the crowd; without shrinkage, two grades would be trusted fully."""
     rows, _, _ = crowd(seed=4)
     consensus = GDA().fit(build.judgments(grades=[*rows, ("t0", "newcomer", "i0000", 3.0)]))
-    told = as_column(consensus, "informativeness")
-    assert told["newcomer"] == pytest.approx(np.median(list(told.values())), rel=0.5)
+    informative = as_column(consensus, "informativeness")
+    assert informative["newcomer"] == pytest.approx(np.median(list(informative.values())), rel=0.5)
     assert as_column(consensus, "verdict")["newcomer"] == "unclear"
 
 
 def test_one_set_of_curves_per_task(build):
-    """An annotator who is random in one task and good in another, told apart."""
+    """An annotator who is random in one task and good in another gets two verdicts."""
     rng = np.random.default_rng(3)
     rows, relevance, _ = crowd(entries=200, tasks=2, per_entry=8, seed=8)
     sharp = np.digitize(relevance, [-0.8, 0.0, 0.8]).astype(float)
     rows += [("t0", "moody", f"i{e:04}", sharp[e]) for e in range(0, 200, 2)]
     rows += [("t1", "moody", f"i{e:04}", float(rng.integers(4))) for e in range(1, 200, 2)]
-    told = GDA(quality_per="task").fit(build.judgments(grades=rows)).annotators.filter(pl.col("annotator") == "moody")
-    assert told["task"].to_list() == ["t0", "t1"]
-    assert told["informativeness"][0] > 0.2 > 0.05 > told["informativeness"][1]
+    rows_of_moody = (
+        GDA(quality_per="task").fit(build.judgments(grades=rows)).annotators.filter(pl.col("annotator") == "moody")
+    )
+    assert rows_of_moody["task"].to_list() == ["t0", "t1"]
+    assert rows_of_moody["informativeness"][0] > 0.2 > 0.05 > rows_of_moody["informativeness"][1]
 
 
 @pytest.mark.parametrize("method", ["gda", "gda-pw"])

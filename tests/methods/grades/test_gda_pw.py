@@ -100,7 +100,7 @@ def test_seeds_do_not_matter_where_all_pairs_are_used(build):
 
 
 def test_scores_of_different_tasks_are_on_one_scale(build):
-    """A task of bad items stays below a task of good ones, though pairs tell only of differences within each."""
+    """A task of bad items stays below a task of good ones, though pairs show only differences within each."""
     rng = np.random.default_rng(6)
     rows = [
         (task, f"a{a}", f"i{i}", float(np.clip(level + rng.integers(-1, 2), 0, 4)))

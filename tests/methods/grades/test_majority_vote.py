@@ -23,9 +23,9 @@ ROWS = st.lists(
 @given(rows=ROWS)
 def test_the_winner_is_the_most_frequent_grade_and_ties_are_their_mean(build, rows):
     study = build.judgments(grades=rows)
-    words, score = study.vocabulary, MajorityVote(by_mean=False).fit(study).score
-    for entry in range(words.n_entries):
-        key = words.tasks[words.entry_task[entry]], words.items[words.entry_item[entry]]
+    vocabulary, score = study.vocabulary, MajorityVote(by_mean=False).fit(study).score
+    for entry in range(vocabulary.n_entries):
+        key = vocabulary.tasks[vocabulary.entry_task[entry]], vocabulary.items[vocabulary.entry_item[entry]]
         count = Counter(g for t, _, i, g in rows if (t, i) == key)
         assert score[entry] == pytest.approx(np.mean([g for g, n in count.items() if n == max(count.values())]))
 

@@ -16,9 +16,9 @@ GRADES = st.lists(
 @given(grades=GRADES)
 def test_the_score_is_the_mean_of_the_grades(build, grades):
     study = build.judgments(grades=grades)
-    words, score = study.vocabulary, Mean().fit(study).score
-    for entry in range(words.n_entries):
-        key = words.tasks[words.entry_task[entry]], words.items[words.entry_item[entry]]
+    vocabulary, score = study.vocabulary, Mean().fit(study).score
+    for entry in range(vocabulary.n_entries):
+        key = vocabulary.tasks[vocabulary.entry_task[entry]], vocabulary.items[vocabulary.entry_item[entry]]
         assert score[entry] == pytest.approx(np.mean([g for t, _, i, g in grades if (t, i) == key]), abs=1e-12)
 
 

@@ -27,11 +27,11 @@ TRUTH = {
 }
 
 
-def truth_of(words):
+def truth_of(vocabulary):
     return np.array(
         [
-            TRUTH.get((words.tasks[t], words.items[i]), np.nan)
-            for t, i in zip(words.entry_task, words.entry_item, strict=True)
+            TRUTH.get((vocabulary.tasks[t], vocabulary.items[i]), np.nan)
+            for t, i in zip(vocabulary.entry_task, vocabulary.entry_item, strict=True)
         ]
     )
 

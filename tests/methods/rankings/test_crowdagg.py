@@ -44,7 +44,7 @@ def of_values(judged, values):
 
 
 def random_study(build, kind, n, judged, seed):
-    """Three annotators on one task of n items, and what each said as a matrix."""
+    """Three annotators on one task of n items, and the judgments of each as a matrix."""
     rng = np.random.default_rng(seed)
     items, rows, matrices = [f"i{j:04}" for j in range(n)], [], []
     for annotator in ("a", "b", "c"):
@@ -57,7 +57,7 @@ def random_study(build, kind, n, judged, seed):
         elif kind.startswith("rankings"):
             rows.append(("t", annotator, places, False))
             matrices.append(outcomes(n, of_values(some, value)))
-        elif kind.startswith("top"):  # whoever is not listed stands below, all of them tied
+        elif kind.startswith("top"):  # unlisted items are below, all tied
             rows.append(("t", annotator, places, True))
             below = np.where(np.isin(np.arange(n), some), value, -1)
             matrices.append(outcomes(n, of_values(range(n), below)))

@@ -36,10 +36,10 @@ def test_weights():
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"), [({"ann": 0}, "above 0"), ({"ann": float("nan")}, "above 0"), (3, "for each name")]
+    ("weights", "message"), [({"ann": 0}, "above 0"), ({"ann": float("nan")}, "above 0"), (3, "for each name")]
 )
-def test_bad_weights(weights, said):
-    with pytest.raises(cr.SettingError, match=said):
+def test_bad_weights(weights, message):
+    with pytest.raises(cr.SettingError, match=message):
         RRF(weights=weights)
 
 

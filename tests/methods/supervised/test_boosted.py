@@ -14,11 +14,11 @@ def either_or(tasks, seed, prefix):
     rows, gold = [], []
     for task in (f"{prefix}{number:03}" for number in range(tasks)):
         grade, first = rng.integers(0, 3, 12), rng.random(12) < 0.5
-        said = np.where(first, grade, 2 - grade)
+        seen = np.where(first, grade, 2 - grade)
         for item in range(12):
             gold.append((task, item, int(grade[item])))
             rows.append((task, "guide", item, 1 if first[item] else 2))
-            rows.append((task, "scout", item, 3 - int(said[item])))
+            rows.append((task, "scout", item, 3 - int(seen[item])))
     schema = {"schema": ["task", "annotator", "item", "rank"], "orient": "row"}
     return cr.judgments(pl.DataFrame(rows, **schema)), cr.gold(
         pl.DataFrame(gold, schema=["task", "item", "grade"], orient="row")
@@ -46,8 +46,10 @@ def test_importance_is_a_share():
 def test_the_ensemble_adds_what_is_standardised_in_each_task():
     judgments, gold = either_or(30, 0, "q")
     both = cr.Ensemble(max_iter=6, rounds=10).train(judgments, gold)
-    words = judgments.vocabulary
-    parts = [standardised(member.fit(judgments).score[:, None], words)[:, 0] for member in (both.crf, both.boosted)]
+    vocabulary = judgments.vocabulary
+    parts = [
+        standardised(member.fit(judgments).score[:, None], vocabulary)[:, 0] for member in (both.crf, both.boosted)
+    ]
     found = both.fit(judgments)
     assert found.score == pytest.approx(parts[0] + parts[1])
     assert {"use", "missing", "preferred", "beaten", "importance"} <= set(found.annotators.columns)

@@ -1,4 +1,4 @@
-"""The conditional random field: what its weights say, and who has weights of their own."""
+"""The conditional random field: its weights, and which annotators have weights of their own."""
 
 import numpy as np
 import polars as pl
@@ -82,7 +82,7 @@ def test_mixed_weights_serve_strangers_by_what_all_share():
     test, test_gold = crowd(tasks=20, seed=5, prefix="t")
     stranger = test.filter(pl.col("annotator") == "good").with_columns(annotator=pl.lit("stranger"))
     found = model.fit(cr.judgments(stranger))
-    assert any("1 annotator not met often enough" in note for note in found.notes)
+    assert any("1 annotator with too few training tasks" in note for note in found.notes)
     assert cr.evaluate(found, cr.gold(test_gold), ["ndcg"]).mean["ndcg"] > 0.9
 
 

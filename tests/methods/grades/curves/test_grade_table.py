@@ -16,11 +16,16 @@ ROWS = st.lists(
 @given(rows=ROWS)
 def test_every_grade_once_and_sorted(build, rows):
     study = build.judgments(grades=rows)
-    words, table = study.vocabulary, grade_table(study)
+    vocabulary, table = study.vocabulary, grade_table(study)
     found = [
-        (words.tasks[words.entry_task[e]], words.annotators[k], words.items[words.entry_item[e]], table.levels.value[g])
+        (
+            vocabulary.tasks[vocabulary.entry_task[e]],
+            vocabulary.annotators[k],
+            vocabulary.items[vocabulary.entry_item[e]],
+            table.levels.value[g],
+        )
         for e, k, g in zip(table.entry, table.annotator, table.level, strict=True)
     ]
     assert found == sorted(set(rows), key=lambda row: (row[0], row[2], row[1], row[3]))
-    assert np.diff(table.entry_starts).tolist() == np.bincount(table.entry, minlength=words.n_entries).tolist()
-    assert (table.n_entries, table.n_annotators) == (words.n_entries, len(words.annotators))
+    assert np.diff(table.entry_starts).tolist() == np.bincount(table.entry, minlength=vocabulary.n_entries).tolist()
+    assert (table.n_entries, table.n_annotators) == (vocabulary.n_entries, len(vocabulary.annotators))

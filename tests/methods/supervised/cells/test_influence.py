@@ -35,14 +35,14 @@ def words_for(found, **changed):
 
 def test_it_is_the_deviation_of_what_is_added_within_a_task(found):
     judgments, cells, weight, (moved, _) = found
-    words = judgments.vocabulary
+    vocabulary = judgments.vocabulary
     for who in range(4):
         variances = []
         for task in range(6):
-            added = np.zeros(words.n_entries)
+            added = np.zeros(vocabulary.n_entries)
             own = cells.annotator == who
             added[cells.entry[own]] = (cells.value[own] * weight[own]).sum(axis=1)
-            variances.append(added[words.entry_task == task].var())
+            variances.append(added[vocabulary.entry_task == task].var())
         assert moved[who] == pytest.approx(np.sqrt(np.mean(variances)))
 
 
