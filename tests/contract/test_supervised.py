@@ -164,7 +164,7 @@ def test_every_kind_a_method_takes(method):
             judgments = cr.judgments(frame)
             assert ndcg(method.train(judgments, cr.gold(TRAIN_GOLD)).fit(judgments), TRAIN_GOLD) > 0.75
         else:
-            with pytest.raises(cr.JudgmentError, match=f"{method.name} needs"):
+            with pytest.raises(cr.JudgmentError, match=f"{method.description.name} needs"):
                 method.train(cr.judgments(frame), cr.gold(TRAIN_GOLD))
 
 
@@ -175,14 +175,14 @@ def test_gold_of_scores(method):
 
 
 def test_fitting_without_training_says_what_to_do(method):
-    with pytest.raises(cr.SettingError, match=f"{method.name} learns from gold before it ranks"):
-        cr.fit(method.name, cr.judgments(TEST))
+    with pytest.raises(cr.SettingError, match=f"{method.description.name} learns from gold before it ranks"):
+        cr.fit(method.description.name, cr.judgments(TEST))
 
 
 def test_settings_are_checked(method):
-    kind = cr.SUPERVISED[method.name]
+    kind = cr.SUPERVISED[method.description.name]
     with pytest.raises(cr.SettingError, match="has no setting 'nonsense'"):
-        supervised(method.name, nonsense=1)
+        supervised(method.description.name, nonsense=1)
     for name, value in {
         "max_iter": 0,
         "rounds": 0,

@@ -147,5 +147,5 @@ def test_regrading_a_gold():
 
 def test_regrading_refuses_what_it_cannot_do():
     known = gold({"item": ["x", "y"], "grade": [0, 1]})
-    with pytest.raises(SettingError, match="labels is 5; it must be at most the annotators, 2"):
+    with pytest.raises(SettingError, match="labels is 5; it must be at most the number of annotators, 2"):
         regrade(known, annotators=2)

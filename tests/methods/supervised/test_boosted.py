@@ -29,7 +29,7 @@ def test_trees_learn_whom_to_believe_where():
     train, test = either_or(60, 0, "q"), either_or(20, 1, "t")
     linear, trees = cr.CRF(max_iter=15), cr.Boosted(rounds=60, models=2)
     worth = {
-        method.name: cr.evaluate(method.train(*train).fit(test[0]), test[1], ["ndcg@5"]).mean["ndcg@5"]
+        method.description.name: cr.evaluate(method.train(*train).fit(test[0]), test[1], ["ndcg@5"]).mean["ndcg@5"]
         for method in (linear, trees)
     }
     assert worth["boosted"] > 0.9

@@ -68,13 +68,13 @@ def test_own_weights_leave_unknown_annotators_out():
     model = cr.CRF(weights="own", max_iter=15).train(cr.judgments(LISTS), cr.gold(GOLD))
     other, _ = crowd(tasks=60, seed=0)
     stranger = other.with_columns(annotator=pl.lit("stranger-") + pl.col("annotator"))
-    alone, beside = model.fit(cr.judgments(LISTS)), model.fit(cr.judgments(pl.concat([LISTS, stranger])))
-    assert beside.score == pytest.approx(alone.score)
-    assert any("what they say does not count" in note for note in beside.notes)
+    alone, together = model.fit(cr.judgments(LISTS)), model.fit(cr.judgments(pl.concat([LISTS, stranger])))
+    assert together.score == pytest.approx(alone.score)
+    assert any("their judgments do not count" in note for note in together.notes)
 
 
-def test_mixed_weights_serve_strangers_by_what_all_share():
-    """In a crowd where most are good, a stranger is believed."""
+def test_strangers_get_the_shared_weights():
+    """In a crowd where most are good, the shared weights trust a stranger."""
     names = {f"good{number}": pl.lit(f"good{number}") for number in range(4)}
     good = LISTS.filter(pl.col("annotator") == "good")
     many = pl.concat([good.with_columns(annotator=name) for name in names.values()])

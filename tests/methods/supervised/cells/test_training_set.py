@@ -35,7 +35,7 @@ def test_named_tasks_are_never_learned_from():
     found = training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), ["q01"], seed=0)
     assert [entries[0] for entries in found.validation] == [3]
     assert found.whole is found
-    with pytest.raises(cr.JudgmentError, match="'nowhere', which is no task"):
+    with pytest.raises(cr.JudgmentError, match="'nowhere', which is not a task"):
         training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), ["nowhere"], seed=0)
     with pytest.raises(cr.JudgmentError, match="every task"):
         training_set(judgments, cr.gold({**columns, "grade": [0, 1, 2] * 5}), [f"q0{n}" for n in range(5)], seed=0)
