@@ -70,7 +70,7 @@ def test_qrels_of_votes_are_refused_and_nothing_is_written(run, folder):
     done = run("rank", "votes.csv", "--method", "bradley-terry", "--qrels", "labels.qrels", "--out", "ranking.csv")
     assert (done.code, done.err) == (
         2,
-        "labels need a study with grades, whose scale they can take; this one has none\n",
+        "labels need a study with grades, because they use its scale; this one has none\n",
     )
     assert not (folder / "ranking.csv").exists()
 
