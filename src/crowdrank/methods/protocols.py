@@ -19,7 +19,7 @@ class Description:
     name: str
     family: Family  # the package it stands in
     summary: str  # one sentence
-    takes: tuple[Kind, ...]  # the kinds of judgment it uses; the first is the one it is made for
+    takes: tuple[Kind, ...]  # the kinds of judgment it uses
     other_names: tuple[str, ...] = ()  # names that it, or a method close to it, has elsewhere
     pair_columns: tuple[PairColumn, ...] = ()  # which optional columns of pairs it uses
     expands_to_pairs: bool = False  # writes out all pairs of a list, and of an annotator's grades in a task
