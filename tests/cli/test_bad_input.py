@@ -43,7 +43,7 @@ WRONG = {
     "unknown measure": ("evaluate votes.csv gold.csv --measure ndgc", "votes.csv: needs item and one of"),
     "simulated share": ("simulate pairs --out v.csv --spammers 2", "spammers is 2.0; it must be a share"),
     "simulated scales": ("simulate grades --out v.csv --scales 2;5", "it must be whole numbers with commas"),
-    "simulated labels": ("simulate grades --out v.csv --labels 99", "labels is 99; it must be at most the number of annot"),
+    "simulated labels": ("simulate grades --out v.csv --labels 99", "it must be at most the number of annotators"),
     "simulated quality": ("simulate pairs --out v.csv --quality good", "it must be two numbers with a comma"),
 }  # fmt: skip
 
