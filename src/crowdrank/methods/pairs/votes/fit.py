@@ -28,6 +28,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Gold, Judgments, Pairs, Vocabulary
 
 START_SPREAD = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
+ROUNDING = 1e-9  # log-odds
 START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never change
 TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
 BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one side, in log-odds
@@ -106,6 +107,7 @@ def fit_pairs(
     chosen = {"prior": model.priors.score, "quality_prior": model.priors.quality}
     found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and annotators")
     score, posterior = model.layout.unpack(found.x).score, None
+    score = np.where(np.abs(score) < ROUNDING, 0.0, score)  # where the votes decide nothing, rounding must not rank
     if settings.intervals:
         posterior = summarise_posterior(model, found.x, vocabulary, settings.prior, variant.quality_prior)
         notes += (*posterior.notes, *dependent_pairs_note(judgments))
