@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+import crowdrank as cr
 from crowdrank import simulate
 from crowdrank.convert import votes
 from crowdrank.methods.pairs.bradley_terry import BradleyTerry
@@ -275,3 +276,19 @@ def test_parts_never_compared_and_empty_studies_are_reported(build):
 def test_bad_settings(settings, message):
     with pytest.raises(SettingError, match=message):
         CrowdBT(**settings)
+
+
+def test_a_note_says_that_most_votes_are_repeated():
+    votes = {"annotator": ["ann", "bob"], "left": ["a", "b"], "right": ["b", "c"], "winner": ["a", "b"]}
+    copies = cr.judgments({name: values * 50 for name, values in votes.items()})
+    assert any(
+        "98 of 100 votes repeat a vote of the same annotator" in note for note in cr.fit("crowd-bt", copies).notes
+    )
+    assert not any("repeat" in note for note in cr.fit("crowd-bt", cr.judgments(votes)).notes)
+
+
+def test_rounding_does_not_rank():
+    """Two votes leave the quality of their annotator open: scores of 1e-16 are no order against the votes."""
+    votes = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["a", "b"]}
+    rank = dict(cr.fit("crowd-bt", cr.judgments(votes)).ranking.select("item", "rank").iter_rows())
+    assert rank["a"] <= rank["b"] <= rank["c"]

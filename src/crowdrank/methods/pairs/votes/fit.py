@@ -100,10 +100,10 @@ def fit_pairs(
     start = _start(model, profiles, vocabulary, gold)
     if model.free:
         start = _fit_scores(model, start)
-    notes: tuple[str, ...] = ()
+    notes = _repeated_votes_note(judgments, table) if variant.free_parameters else ()
     if settings.prior is None:
         prior, start = choose_prior(model, start)
-        notes = (f"prior {prior:g}, chosen by leave-one-out prediction",)
+        notes += (f"prior {prior:g}, chosen by leave-one-out prediction",)
     chosen = {"prior": model.priors.score, "quality_prior": model.priors.quality}
     found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and annotators")
     score, posterior = model.layout.unpack(found.x).score, None
@@ -124,6 +124,16 @@ def fit_pairs(
         notes=notes,
         settings={**chosen, **_pooled_parameters(model, found.x)},
     )
+
+
+def _repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:
+    """A note where most votes repeat another vote of the same annotator; such rows are often copies."""
+    given = len(judgments.pairs)
+    repeated = given - len(table)
+    if judgments.kinds != ("pairs",) or judgments.pairs.weight is not None or repeated <= given / 2:
+        return ()
+    what = f"{repeated:,} of {given:,} votes repeat a vote of the same annotator on the same pair"
+    return (f"{what}, and each counts as new evidence; if they are copies, remove them",)
 
 
 def _profiles(judgments: Judgments, table: Votes, variant: ModelVariant) -> Profiles:
