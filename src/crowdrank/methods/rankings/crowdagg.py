@@ -46,13 +46,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.convert import links
+from crowdrank.methods.profiles import profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.ballots import Reading, list_ballots, pair_ballots
 from crowdrank.methods.rankings.lists.expected_discount import (
@@ -191,10 +191,10 @@ class StudyBallots:
         annotator = np.r_[lists.annotator[lists.row_list], pairs.annotator].astype(np.int64)
         # The rows of one annotator on one entry share a code.
         self.own = np.unique(annotator * vocabulary.n_entries + self.entry, return_inverse=True)[1]
-        self.profiles = _profiles(judgments, settings.quality_per)
+        self.profiles = profiles_of(judgments, settings.quality_per)
         self.list_profile, self.row_profile = (
-            self.profiles(lists.annotator, lists.task),
-            self.profiles(pairs.annotator, self.pair_task),
+            self.profiles.of(lists.annotator, lists.task),
+            self.profiles.of(pairs.annotator, self.pair_task),
         )
         self._set_discounts(settings)
 
@@ -259,32 +259,3 @@ class StudyBallots:
         of_pair = self.row_profile[pairs.winner]
         total = sum_by(self.list_profile, agree, n) + sum_by(of_pair, differ & (lead > 0), n)
         return total, sum_by(self.list_profile, decided * worth, n) + sum_by(of_pair, differ, n)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QualityProfiles:
-    """Who has a quality of their own: every annotator, or every annotator in every task they judged."""
-
-    annotator: Codes | None  # of each profile; None where annotators have one for all tasks
-    task: Codes | None
-    count: int
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __call__(self, annotator: Codes, task: Codes) -> NDArray[Any]:
-        """The profile of each of these annotators on these tasks."""
-        if self.annotator is None or self.task is None:
-            return annotator
-        return np.searchsorted(_packed(self.annotator, self.task), _packed(annotator, task))
-
-
-def _profiles(judgments: Judgments, per: str) -> QualityProfiles:
-    if per == "study":
-        return QualityProfiles(None, None, len(judgments.vocabulary.annotators))
-    keys = np.unique(_packed(*judgments.annotator_and_task()))
-    return QualityProfiles((keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32), len(keys))
-
-
-def _packed(annotator: Codes, task: Codes) -> NDArray[np.int64]:
-    return np.asarray((annotator.astype(np.int64) << 32) | task)

@@ -14,7 +14,7 @@ from crowdrank.methods.grades.curves.curves import Curves, Gaussians, GradesByPr
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.curves.kernels import Nodes
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
-from crowdrank.methods.pairs.votes.fit import Profiles
+from crowdrank.methods.profiles import Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
@@ -41,23 +41,12 @@ def prepare(judgments: Judgments, quality_per: Literal["study", "task"]) -> Grad
     """Find scales and profiles, and sort the judgments."""
     vocabulary, grades = judgments.vocabulary, judgments.grades
     scales = scales_of(grades, len(vocabulary.annotators))
-    profiles = _profiles(judgments, quality_per)
+    profiles = profiles_of(judgments.only("grades"), quality_per)
+    of_row = profiles.of(grades.annotator, vocabulary.entry_task[grades.entry])
     rows = sort_grades(
-        grades.entry, profiles.of_row, scales.level, scales.of_annotator[profiles.annotator], vocabulary.n_entries
+        grades.entry, of_row, scales.level, scales.of_annotator[profiles.annotator], vocabulary.n_entries
     )
     return Graded(profiles, scales, rows)
-
-
-def _profiles(judgments: Judgments, quality_per: Literal["study", "task"]) -> Profiles:
-    vocabulary, grades = judgments.vocabulary, judgments.grades
-    if quality_per == "study":
-        return Profiles(grades.annotator, np.arange(len(vocabulary.annotators), dtype=np.int32), None)
-    n_tasks = max(len(vocabulary.tasks), 1)
-    keys = grades.annotator.astype(np.int64) * n_tasks + vocabulary.entry_task[grades.entry]
-    distinct, of_row = np.unique(keys, return_inverse=True)
-    return Profiles(
-        of_row.astype(np.int32), (distinct // n_tasks).astype(np.int32), (distinct % n_tasks).astype(np.int32)
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from crowdrank.convert import TIED, Votes, as_pairs, votes
 from crowdrank.methods.pairs.votes.intervals import PosteriorSummary, summarise_posterior
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel, logistic
 from crowdrank.methods.pairs.votes.prior import choose_prior
+from crowdrank.methods.profiles import Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import (
     annotator_columns,
@@ -25,9 +26,10 @@ from crowdrank.methods.result import (
 )
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.study import Codes, Floats, Gold, Judgments, Pairs, Vocabulary
+from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 START_SPREAD = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
+POOLED = Profiles(np.zeros(1, np.int32), None)  # one profile for all annotators
 ROUNDING = 1e-9  # log-odds
 START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never change
 TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
@@ -70,18 +72,6 @@ def beta_prior(given: tuple[float, float] | None, prior: float | None) -> tuple[
     return (2.0, 2.0) if prior is None else (1.05, 1.05)
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
-    """The sets of parameters of annotators, and which of them each row of votes belongs to."""
-
-    of_row: Codes
-    annotator: Codes  # of each profile
-    task: Codes | None  # of each profile, where there is one per annotator and task
-
-    def __len__(self) -> int:
-        return len(self.annotator)
-
-
 def fit_pairs(
     settings: VoteMethodSettings,
     judgments: Judgments,
@@ -95,9 +85,9 @@ def fit_pairs(
     vocabulary, pairs = judgments.vocabulary, as_pairs(judgments)
     pairs = pairs if transform is None else transform(pairs)
     table = votes(pairs, vocabulary, pooled=not variant.free_parameters, sides="bias" in variant.free_parameters)
-    profiles = _profiles(judgments, table, variant)
+    profiles = profiles_of(judgments, variant.quality_per) if variant.free_parameters else POOLED
     model = _model(table, profiles, vocabulary, variant, settings.prior)
-    start = _start(model, profiles, vocabulary, gold)
+    start = _start(model, vocabulary, gold)
     if model.free:
         start = _fit_scores(model, start)
     notes = _repeated_votes_note(judgments, table) if variant.free_parameters else ()
@@ -136,20 +126,6 @@ def _repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:
     return (f"{what}, and each counts as new evidence; if they are copies, remove them",)
 
 
-def _profiles(judgments: Judgments, table: Votes, variant: ModelVariant) -> Profiles:
-    vocabulary = judgments.vocabulary
-    if not variant.free_parameters:
-        return Profiles(table.annotator, np.zeros(1, np.int32), None)
-    if variant.quality_per == "study":
-        return Profiles(table.annotator, np.arange(len(vocabulary.annotators), dtype=np.int32), None)
-    n_tasks = max(len(vocabulary.tasks), 1)
-    annotator, task = judgments.annotator_and_task()
-    keys = np.unique(annotator.astype(np.int64) * n_tasks + task)
-    row_keys = table.annotator.astype(np.int64) * n_tasks + vocabulary.entry_task[table.winner]
-    of_row = np.searchsorted(keys, row_keys).astype(np.int32)
-    return Profiles(of_row, (keys // n_tasks).astype(np.int32), (keys % n_tasks).astype(np.int32))
-
-
 def _model(
     table: Votes, profiles: Profiles, vocabulary: Vocabulary, variant: ModelVariant, prior: float | None
 ) -> VoteModel:
@@ -164,7 +140,8 @@ def _model(
         quality=beta_prior(variant.quality_prior, prior),
         normal={name: normal[name] for name in free if name in normal},
     )
-    return VoteModel(table, profiles.of_row, vocabulary.n_entries, len(profiles), variant.link, free, priors)
+    of_row = profiles.of(table.annotator, vocabulary.entry_task[table.winner])
+    return VoteModel(table, of_row, vocabulary.n_entries, len(profiles), variant.link, free, priors)
 
 
 def _usual_ties(share: float, link: Link) -> float:
@@ -173,7 +150,7 @@ def _usual_ties(share: float, link: Link) -> float:
     return float(np.log(tau))
 
 
-def _start(model: VoteModel, profiles: Profiles, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
+def _start(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
     start = np.zeros(model.layout.size)
     blocks = model.layout.unpack(start)
     if gold is None:
@@ -182,7 +159,7 @@ def _start(model: VoteModel, profiles: Profiles, vocabulary: Vocabulary, gold: G
         assert model.priors.normal is not None
         blocks.ties[:] = model.priors.normal["ties"][0]
     if "quality" in model.free:
-        quality = _start_quality(model.votes, profiles, vocabulary, gold)
+        quality = _start_quality(model, vocabulary, gold)
         blocks.quality[:] = np.log(quality / (1 - quality))
     return start
 
@@ -194,15 +171,16 @@ def _start_scores(table: Votes, n_entries: int) -> Floats:
     return np.asarray(START_SPREAD * np.log((won + 1) / (lost + 1)))
 
 
-def _start_quality(table: Votes, profiles: Profiles, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
+def _start_quality(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
     """START_QUALITY; with gold, the share of gold pairs that each profile got right, shrunk to that of all."""
     if gold is None:
-        return np.full(len(profiles), START_QUALITY)
+        return np.full(model.n_profiles, START_QUALITY)
+    table = model.votes
     truth = gold.align(vocabulary)
     gap = np.where(table.kind == TIED, np.nan, truth[table.winner] - truth[table.loser])
     decided = np.where(np.abs(gap) > 0, table.weight, 0.0)  # NaN, where gold is missing, is not above 0
-    right = sum_by(profiles.of_row, np.where(gap > 0, table.weight, 0.0), len(profiles))
-    total = sum_by(profiles.of_row, decided, len(profiles))
+    right = sum_by(model.profile, np.where(gap > 0, table.weight, 0.0), model.n_profiles)
+    total = sum_by(model.profile, decided, model.n_profiles)
     everybody = float((right.sum() + START_QUALITY) / (total.sum() + 1))
     return (right + 2 * everybody) / (total + 2)
 
@@ -218,7 +196,7 @@ def _quality_columns(judgments: Judgments, model: VoteModel, x: Floats, profiles
     # A vote counts by its Fisher information at quality ½: one between equal items says nothing about who gave it.
     gap = theta.score[table.winner] - theta.score[table.loser]
     information = np.where(table.kind == TIED, 0.0, np.tanh(gap / 2) ** 2)
-    evidence = sum_by(profiles.of_row, table.weight * information, len(profiles))
+    evidence = sum_by(model.profile, table.weight * information, model.n_profiles)
     evidence *= evidence_per_preference(judgments)[profiles.annotator]
     return annotator_columns(judgments, logistic(theta.quality), evidence, profiles.annotator, profiles.task)
 
