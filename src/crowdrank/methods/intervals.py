@@ -1,4 +1,4 @@
-"""Intervals of scores and ranks from the uncertainty of the scores; shared by methods for pairs and rankings."""
+"""Intervals of scores and ranks from the uncertainty of the scores; shared by the families."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ def score_intervals(
         rank_high=np.maximum(rank_high, rank),
         gap_error=gap_error,
     )
+
+
+def independent_gap_error(error: Floats, rank: NDArray[np.int32], vocabulary: Vocabulary) -> Floats:
+    """The standard error of the gap to the next entry of the ranking, where the errors of scores are independent."""
+    above, below = adjacent_entries(rank, vocabulary.entry_task)
+    gap_error = np.full(len(error), np.nan)
+    gap_error[above] = np.hypot(error[above], error[below])
+    return gap_error
 
 
 def _shifted_to(score: Floats, mean: Floats, error: Floats, vocabulary: Vocabulary) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
 from crowdrank.convert import as_rankings
-from crowdrank.methods.intervals import score_intervals
+from crowdrank.methods.intervals import independent_gap_error, score_intervals
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, preference_variance
 from crowdrank.numerics.graph import components
@@ -59,6 +59,8 @@ def make_consensus(
     high: Floats | None = None,
     spread: Spread | None = None,
     mean: Floats | None = None,
+    error: Floats | None = None,
+    extra_fields: Mapping[str, Any] | None = None,
     notes: Iterable[str] = (),
     settings: Mapping[str, Any] | None = None,
 ) -> Consensus:
@@ -66,7 +68,8 @@ def make_consensus(
 
     `annotators` are the columns of `annotator_columns`; by default quality is the agreement with the scores.
     `extra_columns` are added to them. `compared` are the pairs that connect the scores of a task. Intervals are `low`
-    and `high`, or follow from the `spread` of the scores, and their posterior `mean` where that is not the score.
+    and `high`, with the standard `error` of scores whose errors are independent, or follow from the `spread` of the
+    scores, and their posterior `mean` where that is not the score. `extra_fields` are further fields of the Consensus.
     `settings` are those that the method chose itself.
     """
     vocabulary = judgments.vocabulary
@@ -76,6 +79,8 @@ def make_consensus(
     intervals: dict[str, Any] = {"low": low, "high": high}
     if spread is not None:
         intervals = score_intervals(score, rank, vocabulary, spread, mean)._asdict()
+    elif error is not None:
+        intervals["gap_error"] = independent_gap_error(error, rank, vocabulary)
     component = None if compared is None else _components(vocabulary, compared)
     return Consensus(
         vocabulary=vocabulary,
@@ -84,6 +89,7 @@ def make_consensus(
         annotator_columns={**annotators, **(extra_columns or {})},
         fit=fit,
         **intervals,
+        **(extra_fields or {}),
         component=component,
         notes=(
             *judgments.notes,

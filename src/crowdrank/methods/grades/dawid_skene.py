@@ -32,7 +32,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numba as nb
@@ -86,12 +86,16 @@ class DawidSkene:
         value = table.levels.value @ crowd
         columns = annotator_columns(judgments, _quality(grades, np.exp(tables), chance, value), _evidence(table))
         chance[np.diff(table.entry_starts) == 0] = np.nan
-        notes = (*notes, *table.levels.notes)
-        consensus = make_consensus(
-            self.description, judgments, chance @ value, fit=fit, annotators=columns, notes=notes
-        )
         order = np.argsort(value, kind="stable")
-        return replace(consensus, grade_values=value[order], grade_chances=chance[:, order])
+        return make_consensus(
+            self.description,
+            judgments,
+            chance @ value,
+            fit=fit,
+            annotators=columns,
+            extra_fields={"grade_values": value[order], "grade_chances": chance[:, order]},
+            notes=(*notes, *table.levels.notes),
+        )
 
 
 def _start(table: GradeTable, classes: int) -> Floats:

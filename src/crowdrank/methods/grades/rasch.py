@@ -27,7 +27,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numba as nb
@@ -36,7 +36,7 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.laplace import LARGEST_DENSE, dense_spread
 from crowdrank.numerics.newton import minimise
@@ -93,22 +93,20 @@ class Rasch:
         theta = model.layout.unpack(found.x)
         judged = np.diff(table.entry_starts) > 0
         score = np.where(judged, theta.relevance, np.nan)
-        columns = annotator_columns(judgments, *agreement(judgments, score))
-        columns["severity"] = (model.own(theta.thresholds) - theta.crowd).sum(axis=1) / max(model.n_levels - 1, 1)
+        severity = (model.own(theta.thresholds) - theta.crowd).sum(axis=1) / max(model.n_levels - 1, 1)
+        difficulty = np.where(judged, np.exp(theta.log_difficulty), np.nan) if self.difficulty else None
         low, high = _intervals(score, model, found.x, fixed) if self.intervals else (None, None)
-        consensus = make_consensus(
+        return make_consensus(
             self.description,
             judgments,
             score,
             fit=found.fit,
-            annotators=columns,
+            extra_columns={"severity": severity},
             low=low,
             high=high,
+            extra_fields={"difficulty": difficulty},
             notes=(*notes, *table.levels.notes),
         )
-        if not self.difficulty:
-            return consensus
-        return replace(consensus, difficulty=np.where(judged, np.exp(theta.log_difficulty), np.nan))
 
 
 def _intervals(score: Floats, model: RaschModel, x: Floats, fixed: slice) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -73,7 +73,7 @@ def graded_consensus(
     judged = np.diff(study.rows.entry_starts) > 0  # the others have only the prior
     # Relevance is of the order of one: further digits are rounding errors, which would break ties.
     score = np.where(judged, np.round(found.score, 12), np.nan)
-    consensus = make_consensus(
+    return make_consensus(
         description,
         judgments,
         score,
@@ -81,13 +81,13 @@ def graded_consensus(
         annotators=_annotators(judgments, study, curves),
         low=np.where(judged, np.minimum(found.low, score), np.nan),
         high=np.where(judged, np.maximum(found.high, score), np.nan),
+        error=found.error,
+        extra_fields={
+            "difficulty": found.difficulty,
+            "curve_columns": _curve_columns(judgments, study, curves.gaussians),
+        },
         notes=notes,
     )
-    above, below = consensus.neighbours
-    gap_error = np.full(len(score), np.nan)
-    gap_error[above] = np.hypot(found.error[above], found.error[below])
-    columns = _curve_columns(judgments, study, curves.gaussians)
-    return replace(consensus, gap_error=gap_error, difficulty=found.difficulty, curve_columns=columns)
 
 
 def summarise_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
