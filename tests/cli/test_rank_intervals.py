@@ -26,6 +26,18 @@ def test_bootstrap_over_annotators(run):
     assert "note: intervals hold 95% of 5 fits to resampled annotators" in done.out
 
 
+def test_to_say_what_to_resample_is_enough(run, folder):
+    """The note about pairs of lists says `use --bootstrap-over annotators`; that alone must do it."""
+    lists = cr.simulate.rankings(4, 5, tasks=1, seed=1)
+    cr.write(lists.judgments, folder / "lists.csv")
+    command = ("rank", "lists.csv", "--method", "bradley-terry")
+    assert "use --bootstrap-over annotators" in run(*command).out
+    done = run(*command, "--bootstrap-over", "annotators")
+    assert "200 fits to resampled annotators" in done.out
+    assert "use --bootstrap-over annotators" not in done.out
+    assert "resampled" not in run(*command, "--bootstrap-over", "annotators", "--bootstrap", "0").out
+
+
 def test_without_it_there_is_none(run):
     assert "resampled" not in run("rank", "votes.csv", "--method", "elo").out
 
