@@ -15,7 +15,7 @@ def test_bootstrap(run):
     done = run("rank", "grades.parquet", "--method", "mean", "--bootstrap", "20", "--seed", "3", "--json")
     assert (done.code, done.err) == (0, "")
     said = json.loads(done.out)
-    assert "intervals hold 95% of 20 fits to resampled judgments" in said["notes"]
+    assert "intervals contain 95% of 20 fits to resampled judgments" in said["notes"]
     expected = cr.bootstrap("mean", cr.read("grades.parquet"), rounds=20, seed=3).ranking
     np.testing.assert_array_equal([row["low"] for row in said["ranking"]], expected["low"])
     assert {"quality_low", "quality_high"} <= set(said["annotators"][0])
@@ -23,7 +23,7 @@ def test_bootstrap(run):
 
 def test_bootstrap_over_annotators(run):
     done = run("rank", "votes.csv", "--method", "elo", "--bootstrap", "5", "--bootstrap-over", "annotators")
-    assert "note: intervals hold 95% of 5 fits to resampled annotators" in done.out
+    assert "note: intervals contain 95% of 5 fits to resampled annotators" in done.out
 
 
 def test_to_say_what_to_resample_is_enough(run, folder):

@@ -99,7 +99,7 @@ def test_every_method(name, over):
     assert table.filter(
         (pl.col("quality_low") > pl.col("quality")) | (pl.col("quality") > pl.col("quality_high"))
     ).is_empty()
-    assert f"intervals hold 95% of 8 fits to resampled {over}" in consensus.notes
+    assert f"intervals contain 95% of 8 fits to resampled {over}" in consensus.notes
     assert {"low", "high", "rank_low", "rank_high"} <= set(consensus.ranking.columns)
 
 

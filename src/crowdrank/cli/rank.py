@@ -88,7 +88,11 @@ def rank(
     settings: options.MethodSettings = None,
     gold: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Gold to start from, for methods that can.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Gold to start from; `crowdrank methods NAME` says whether a method can.",
+            show_default=False,
+        ),
     ] = None,
     train: Annotated[
         list[Path] | None,
@@ -141,7 +145,7 @@ def rank(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write, for each two neighbours of the ranking, the probability that their order is right.",
+            help="Write, for each item, the probability that it is better than the next item of the ranking.",
             show_default=False,
         ),
     ] = None,

@@ -163,7 +163,7 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
     gap_error[above] = _deviation(gap)
     gap_chance[above] = _share_above(gap)
     rounds = len(found.score)
-    note = f"intervals hold {level:.0%} of {rounds:,} fits to resampled {over}"
+    note = f"intervals contain {level:.0%} of {rounds:,} fits to resampled {over}"
     failed = found.not_converged
     late = [f"{failed:,} of {rounds:,} fits to resampled {over} did not converge"] if failed else []
     return replace(

@@ -47,7 +47,7 @@ def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Places:
     [5, 6, 0, 1, 2]
     """
     before = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum(), dtype=np.int64) + np.repeat(starts - before, lengths)
+    return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - before, lengths), dtype=np.int64)
 
 
 @nb.njit(cache=True, nogil=True)

@@ -60,7 +60,7 @@ class Scaled:
         if not self.constant:
             return ()
         named = ", ".join(self.constant[:5]) + (" and others" if len(self.constant) > 5 else "")
-        return (f"{len(self.constant):,} columns are the same for all items trained on: not used: {named}",)
+        return (f"{len(self.constant):,} columns not used, because all items have the same value there: {named}",)
 
 
 def scaled(features: Features, entries: NDArray[np.integer]) -> Scaled:

@@ -51,7 +51,7 @@ class CPS:
     description: ClassVar[Description] = Description(
         name="cps",
         family="rankings",
-        summary="Stage by stage the item that the fewest remaining ones were preferred to; learns weights from gold.",
+        summary="At each stage, the item that loses to the fewest remaining ones; can learn weights from gold.",
         takes=("rankings", "grades"),
         starts_from_gold=True,
     )
