@@ -82,8 +82,8 @@ def numpy_gains(state: cr.State, k: int, gamma: float) -> np.ndarray:
     total = np.zeros(len(i))
     for gap in (state.mean[i] - state.mean[j], state.mean[j] - state.mean[i]):
         p = 1 / (1 + np.exp(-gap))
-        told = alpha * p / (alpha * p + beta * (1 - p))
-        pull, curvature = told - p, told * (1 - told) - p * (1 - p)
+        updated = alpha * p / (alpha * p + beta * (1 - p))
+        pull, curvature = updated - p, updated * (1 - updated) - p * (1 - p)
         c1 = 0.5 + (p - 0.5) / (1 + (v + w) * p * (1 - p))
         share = c1 * alpha / (c1 * alpha + (1 - c1) * beta)
         keep = alpha * beta + share * beta + (1 - share) * alpha
@@ -138,10 +138,10 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
         pool.change(state, (i, j), k, limits)
         times.append(time.process_time() - began)
     title = f"best of the whole pool, {ITEMS * (ITEMS - 1) // 2 * ANNOTATORS:,} triplets, a round"
-    told = f"{np.median(times[5:]) * 1e3:.0f} ms (median; least {min(times) * 1e3:.0f})"
+    median = f"{np.median(times[5:]) * 1e3:.0f} ms (median; least {min(times) * 1e3:.0f})"
     yield (
         title,
-        told,
+        median,
         f"{reference * ANNOTATORS:.0f} s in NumPy",
         f"{reference * ANNOTATORS / np.median(times[5:]):,.0f}",
     )

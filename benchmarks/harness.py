@@ -21,7 +21,7 @@ class Case:
     """A study to run all tools on."""
 
     title: str
-    words: tuple[str, ...]  # how the script is told to make it: `--one TOOL WORDS`
+    words: tuple[str, ...]  # the words that make the script do it: `--one TOOL WORDS`
     series: str = ""  # a tool that failed is not tried on later cases of the same series
 
 
@@ -99,6 +99,6 @@ def _row(tool: str, result: Mapping[str, Any], first: float | None, columns: Map
     """A line of the table; times also relative to the first tool's in the same run."""
     if "failed" in result:
         return f"| {tool} | {result['failed']} |" + " |" * (2 + len(columns))
-    told = [f"{result['seconds']:.3f}", f"{result['seconds'] / (first or 1):.1f}", f"{result['MB']:.0f}"]
-    told += [format(result[name], shown) if name in result else "" for name, shown in columns.items()]
-    return f"| {' | '.join([tool, *told])} |"
+    cells = [f"{result['seconds']:.3f}", f"{result['seconds'] / (first or 1):.1f}", f"{result['MB']:.0f}"]
+    cells += [format(result[name], shown) if name in result else "" for name, shown in columns.items()]
+    return f"| {' | '.join([tool, *cells])} |"

@@ -198,9 +198,9 @@ def run_one(tool: str, size: str, design: str) -> None:
     rng = np.random.default_rng(0)
     one, other = rng.integers(0, items, (2, 200_000))
     truth = study.gold.value
-    told = truth[one] != truth[other]
+    decided = truth[one] != truth[other]
     right = ((truth[one] > truth[other]) == (scores[one] > scores[other])) & (scores[one] != scores[other])
-    result["pair accuracy"] = float(right[told].mean())
+    result["pair accuracy"] = float(right[decided].mean())
     if quality is not None:
         result["quality correlation"] = float(np.corrcoef(np.nan_to_num(quality, nan=0.5), study.quality)[0, 1])
     print(json.dumps(result))

@@ -1,14 +1,17 @@
 """Write the pages that are generated from the code: `make docs`. A test checks that they are up to date.
 
-docs/methods.md and docs/cli.md, the table of methods in the README, and the types of the public names
-(`src/crowdrank/__init__.pyi`).
+docs/methods.md and docs/cli.md, the table of methods in the README, the methods of each family in docs/design.md and in
+the docstring of its package, and the types of the public names (`src/crowdrank/__init__.pyi`).
 """
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,14 +108,45 @@ def _names(parameter: object) -> str:
 def readme() -> str:
     """The README with its table of methods, one row per family."""
     text = (ROOT / "README.md").read_text()
-    every, rows = all_methods(), []
+    rows = []
     for family, title in FAMILY_TITLES.items():
-        names = [method.description.name for method in _of_family(every, family)]
-        rows.append(f"| {title} | {', '.join(f'`{name}`' for name in names)} |")
+        rows.append(f"| {title} | {', '.join(f'`{name}`' for name in _names_of_family(family))} |")
     before, start, rest = text.partition("<!-- methods -->\n")
     _, end, after = rest.partition("<!-- end of methods -->\n")
     assert end, "README.md needs the marks around its table of methods"
     return "\n".join([before + start + "| for | methods |", "|---|---|", *rows, end + after])
+
+
+def _names_of_family(family: str) -> list[str]:
+    return [method.description.name for method in _of_family(all_methods(), family)]
+
+
+def design() -> str:
+    """docs/design.md with the methods of each family in its tree of directories."""
+    text = (ROOT / "docs/design.md").read_text()
+    for family in FAMILY_TITLES:
+        start = f"        {family + '/':<15}"
+        names = textwrap.wrap(" ".join(_names_of_family(family)), 92, break_on_hyphens=False)
+        text = _replaced(text, rf"{re.escape(start)}.*\n(?: {{23}}.*\n)*", start + f"\n{'':23}".join(names) + "\n")
+    return text
+
+
+def package(family: str) -> str:
+    """The `__init__.py` of a family, with its methods in the docstring."""
+    names = ", ".join(f"`{name}`" for name in _names_of_family(family))
+    lines = textwrap.wrap(f"Methods: {names}.", 119, break_on_hyphens=False)
+    return _replaced((ROOT / _package(family)).read_text(), r"Methods: [^.]+\.\n", "\n".join(lines) + "\n")
+
+
+def _package(family: str) -> str:
+    module = _of_family(all_methods(), family)[0].__module__
+    return f"src/{module.rpartition('.')[0].replace('.', '/')}/__init__.py"
+
+
+def _replaced(text: str, pattern: str, by: str) -> str:
+    found, count = re.subn(pattern, lambda _: by, text)
+    assert count == 1, f"{pattern!r} must occur once, not {count} times"
+    return found
 
 
 def types_of_public_names() -> str:
@@ -130,6 +164,8 @@ PAGES = {
     "docs/methods.md": methods_page,
     "docs/cli.md": cli_page,
     "README.md": readme,
+    "docs/design.md": design,
+    **{_package(family): partial(package, family) for family in FAMILY_TITLES},
     "src/crowdrank/__init__.pyi": types_of_public_names,
 }
 

@@ -119,7 +119,7 @@ def test_difficulty_is_one_more_column(build):
     assert consensus(build, difficulty=np.arange(5.0)).ranking["difficulty"].to_list() == [1, 0, 2, 3, 4]
 
 
-def test_parts_that_were_never_compared_are_told_by_task(build):
+def test_parts_that_were_never_compared_are_counted_by_task(build):
     assert consensus(build).disconnected == {}
     assert consensus(build, component=np.array([0, 0, 0, 1, 1])).disconnected == {}
     assert consensus(build, component=np.array([0, 1, 0, 2, 2])).disconnected == {"t1": 2}

@@ -47,10 +47,9 @@ def run_tests(copy: Path, *what: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_method_added_as_contributing_says_is_complete(copy, steps):
-    """Its contract, documentation and command-line tests exist and pass; without its row a test fails."""
+    """Its contract, documentation and command-line tests exist and pass; what is left out makes a test fail."""
     (method_path, _, method), (test_path, _, test), (catalogue_path, _, row) = steps
     (copy / method_path).write_text(method)
-    (copy / test_path).write_text(test)
     name = Path(method_path).stem.replace("_", "-")
     forgotten = run_tests(copy, "tests/test_public.py", "-k", "row_in_the_catalogue")
     assert forgotten.returncode == 1, forgotten.stdout
@@ -59,15 +58,27 @@ def test_a_method_added_as_contributing_says_is_complete(copy, steps):
     family = method_path.split("/")[-2]
     last_of_family = list(re.finditer(rf'^    "methods\.{family}\..*\n', catalogue, re.MULTILINE))[-1].end()
     (copy / catalogue_path).write_text(f"{catalogue[:last_of_family]}    {row.strip()}\n{catalogue[last_of_family:]}")
-    stale = run_tests(copy, "tests/test_docs.py", "-k", "up_to_date")
-    assert stale.returncode == 1, stale.stdout
+    for forgotten_step in (
+        ("tests/test_public.py", "-k", "test_file and Dowdall"),
+        ("tests/test_docs.py", "-k", "up_to_date"),
+        ("tests/test_design.py", "-k", "directories"),
+    ):
+        failed = run_tests(copy, *forgotten_step)
+        assert failed.returncode == 1, failed.stdout
+
+    (copy / test_path).write_text(test)
 
     assert run(copy, "docs/generate.py").returncode == 0
     for what in (
         (test_path, "--doctest-modules", method_path),
         ("tests/contract", "-k", name),
         ("tests/test_docs.py", "-k", "up_to_date or setting or elsewhere"),
-        ("tests/test_public.py", "-k", "row_in_the_catalogue or typed or where_its_method_stands or public_name"),
+        ("tests/test_design.py", "-k", "directories"),
+        (
+            "tests/test_public.py",
+            "-k",
+            "row_in_the_catalogue or typed or where_its_method_stands or public_name or (test_file and Dowdall)",
+        ),
         ("tests/cli", "-k", name),
     ):
         done = run_tests(copy, *what)

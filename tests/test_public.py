@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.catalogue import ROWS
 from crowdrank.methods.protocols import Description
 
 HEAVY = ("numpy", "polars", "numba", "scipy", "narwhals", "rich", "typer")
@@ -61,6 +62,15 @@ def test_every_method_has_a_row_in_the_catalogue():
     listed = {*cr.METHODS.values(), *cr.SUPERVISED.values(), *cr.LEARNERS.values()}
     assert found == listed
     assert {each for each in listed if getattr(cr, each.__name__) is not each} == set()
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_method_has_a_test_file(row):
+    """It stands in the folder of the same name, and has the name of the module."""
+    *folders, module, _ = row.split(".")
+    path = Path(__file__).parent.joinpath(*folders, f"test_{module}.py")
+    assert path.exists(), f"write {path.relative_to(Path(__file__).parents[1])}"
+    assert "def test_" in path.read_text()
 
 
 @pytest.mark.parametrize("catalogue", [cr.METHODS, cr.SUPERVISED, cr.LEARNERS])

@@ -71,7 +71,7 @@ def test_a_file_with_an_unknown_setting_is_refused(tmp_path):
     path = tmp_path / "model.json"
     write_old(path, "listmle")
     path.write_text(path.read_text().replace('"top"', '"bottom"'))
-    with pytest.raises(cr.JudgmentError, match="is not a whole trained model"):
+    with pytest.raises(cr.JudgmentError, match="is damaged, or is no trained model"):
         cr.load_ranker(path)
 
 

@@ -21,9 +21,9 @@ def test_methods(run):
     lines = run("methods").out.splitlines()
     assert [line for line in lines if line in FAMILY_TITLES.values()] == list(FAMILY_TITLES.values())
     assert [word for line in lines if (word := line.partition(" ")[0]) in EVERY] == list(EVERY)
-    told = json.loads(run("methods", "--json").out)
-    assert set(told) == set(EVERY)
-    assert told["crowd-bt"]["intervals"] is True
+    printed = json.loads(run("methods", "--json").out)
+    assert set(printed) == set(EVERY)
+    assert printed["crowd-bt"]["intervals"] is True
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -20,11 +20,13 @@ def test_next_as_json_and_to_a_file(run):
     done = run(
         "next", "votes.csv", "--count", "3", "--json", "--out", "questions.csv", "--width", "0.5", "--budget", "700"
     )
-    told = json.loads(done.out)
-    assert [list(row) for row in told["questions"]] == [["task", "annotator", "left", "right", "gain"]] * 3
-    assert [row["rule"] for row in told["stopping"]] == ["budget", "width"]
-    assert told["stopping"][0]["more"] == 100
-    assert pl.read_csv("questions.csv")["gain"].to_list() == pytest.approx([row["gain"] for row in told["questions"]])
+    printed = json.loads(done.out)
+    assert [list(row) for row in printed["questions"]] == [["task", "annotator", "left", "right", "gain"]] * 3
+    assert [row["rule"] for row in printed["stopping"]] == ["budget", "width"]
+    assert printed["stopping"][0]["more"] == 100
+    assert pl.read_csv("questions.csv")["gain"].to_list() == pytest.approx(
+        [row["gain"] for row in printed["questions"]]
+    )
     assert json.loads(run("next", "votes.csv", "--json").out)["stopping"] is None
 
 
@@ -37,8 +39,8 @@ def test_when_to_stop(run):
 def test_items_costs_and_settings(run, folder):
     Path("items.csv").write_text("item,owner\nitem01,annotator1\nitem02,\nitem03,\nnew,annotator2\n")
     Path("costs.csv").write_text("annotator,cost\nannotator2,0.01\nstranger,5\n")
-    told = json.loads(run("next", "votes.csv", "--items", "items.csv", "--costs", "costs.csv", "--json").out)
-    (row,) = told["questions"]
+    printed = json.loads(run("next", "votes.csv", "--items", "items.csv", "--costs", "costs.csv", "--json").out)
+    (row,) = printed["questions"]
     assert row["annotator"] == "annotator2"
     assert {row["left"], row["right"]} <= {"item01", "item02", "item03"}
     done = run("next", "votes.csv", "--policy", "top-k", "--set", "k=3", "--gamma", "2", "--annotator", "annotator1")
@@ -51,8 +53,8 @@ def test_other_policies(run, policy):
 
 
 def test_next_grade(run):
-    told = json.loads(run("next", "grades.parquet", "--annotator", "cid", "--count", "2", "--json").out)
-    assert [list(row) for row in told["questions"]] == [["task", "annotator", "item", "gain"]] * 2
+    printed = json.loads(run("next", "grades.parquet", "--annotator", "cid", "--count", "2", "--json").out)
+    assert [list(row) for row in printed["questions"]] == [["task", "annotator", "item", "gain"]] * 2
 
 
 def test_nothing_left(run):
@@ -61,7 +63,7 @@ def test_nothing_left(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "printed"),
     [
         (("next", "votes.csv", "--policy", "rando"), "did you mean 'random'"),
         (("next", "votes.csv", "--policy", "random", "--gamma", "1"), "has no setting 'gamma'"),
@@ -72,8 +74,8 @@ def test_nothing_left(run):
         (("next", "votes.csv", "--out", "votes.csv"), "named twice"),
     ],
 )
-def test_mistakes(run, words, told):
+def test_mistakes(run, words, printed):
     done = run(*words)
     assert done.code == 2
-    assert told in done.err
+    assert printed in done.err
     assert done.out == ""

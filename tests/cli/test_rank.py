@@ -111,7 +111,7 @@ def test_gold_is_a_start(run):
     assert cr.evaluate(cr.read_ranking("r.csv"), study.gold, "acc").mean["acc"] > 0.9
 
 
-def test_notes_are_told(run, folder):
+def test_notes_are_shown(run, folder):
     (folder / "apart.csv").write_text("left,right,winner\na,b,a\nc,d,d\n")
     done = run("rank", "apart.csv")
     assert "note: apart.csv has no annotator column" in done.out
@@ -119,7 +119,7 @@ def test_notes_are_told(run, folder):
     assert json.loads(run("rank", "apart.csv", "--json").out)["disconnected"] == {"all": 2}
 
 
-def test_stopped_early_is_told(run):
+def test_stopping_early_is_shown(run):
     done = run("rank", "votes.csv", "--set", "max_iter=1")
     assert "NOT converged in 1 step\n" in done.out
     assert "note: not converged after 1 step" in done.out

@@ -15,7 +15,7 @@ def test_bootstrap(run):
     done = run("rank", "grades.parquet", "--method", "mean", "--bootstrap", "20", "--seed", "3", "--json")
     assert (done.code, done.err) == (0, "")
     said = json.loads(done.out)
-    assert "intervals hold 95% of 20 fits to resampled judgments" in said["notes"]
+    assert "intervals contain 95% of 20 fits to resampled judgments" in said["notes"]
     expected = cr.bootstrap("mean", cr.read("grades.parquet"), rounds=20, seed=3).ranking
     np.testing.assert_array_equal([row["low"] for row in said["ranking"]], expected["low"])
     assert {"quality_low", "quality_high"} <= set(said["annotators"][0])
@@ -23,7 +23,19 @@ def test_bootstrap(run):
 
 def test_bootstrap_over_annotators(run):
     done = run("rank", "votes.csv", "--method", "elo", "--bootstrap", "5", "--bootstrap-over", "annotators")
-    assert "note: intervals hold 95% of 5 fits to resampled annotators" in done.out
+    assert "note: intervals contain 95% of 5 fits to resampled annotators" in done.out
+
+
+def test_to_say_what_to_resample_is_enough(run, folder):
+    """The note about pairs of lists says `use --bootstrap-over annotators`; that alone must do it."""
+    lists = cr.simulate.rankings(4, 5, tasks=1, seed=1)
+    cr.write(lists.judgments, folder / "lists.csv")
+    command = ("rank", "lists.csv", "--method", "bradley-terry")
+    assert "use --bootstrap-over annotators" in run(*command).out
+    done = run(*command, "--bootstrap-over", "annotators")
+    assert "200 fits to resampled annotators" in done.out
+    assert "use --bootstrap-over annotators" not in done.out
+    assert "resampled" not in run(*command, "--bootstrap-over", "annotators", "--bootstrap", "0").out
 
 
 def test_without_it_there_is_none(run):

@@ -50,7 +50,7 @@ def test_save_and_load(run):
         ([*TRAIN, "--save", "model.csv"], "written to a .json file"),
         ([*TRAIN, "--gold", "test-gold.csv"], "give the gold to learn from as --train-gold"),
         (["--load", "nowhere.json"], "nowhere.json: No such file"),
-        (["--load", "train.csv"], "train.csv: is not a whole trained model"),
+        (["--load", "train.csv"], "train.csv: is damaged, or is no trained model"),
     ],
 )
 def test_options_that_do_not_go_together(run, words, message):

@@ -47,7 +47,7 @@ def test_weights_on_the_command_line(run, runs, folder):
     assert "did you mean 'bm25'" in run("rank", *runs, "--method", "rrf", "--set", "weights=bm52:2").err
 
 
-def test_what_runs_leave_out_stands_below_unless_told(run, folder):
+def test_what_runs_leave_out_stands_below_by_default(run, folder):
     """x is first of one run alone."""
     (folder / "one.txt").write_text("q Q0 x 1 9 one\nq Q0 a 2 8 one\n")
     for system in ("two", "three"):

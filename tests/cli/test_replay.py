@@ -66,15 +66,15 @@ def test_replay_with_several_gammas(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("replay", "votes.csv", "--gold", "gold.csv", "--seed", "x"), "--seed x"),
         (("replay", "votes.csv", "--gold", "gold.csv", "--policy", "grades"), "replay asks for pairs"),
         (("replay", "votes.csv", "--gold", "gold.csv", "--budget", "10"), "budget is 10"),
     ],
 )
-def test_mistakes(run, words, told):
+def test_mistakes(run, words, message):
     done = run(*words)
     assert done.code == 2
-    assert told in done.err
+    assert message in done.err
     assert done.out == ""

@@ -36,10 +36,10 @@ def test_for_machines(run):
         "ranker.json",
         "--json",
     )
-    told = json.loads(done.out)
-    assert (told["method"], told["settings"]["labels"], told["columns"]) == ("listmle", "borda", ["a", "b"])
-    told = json.loads(run("predict", "ranker.json", "features.csv", "--json").out)
-    assert len(told["ranking"]) == 180
+    printed = json.loads(done.out)
+    assert (printed["method"], printed["settings"]["labels"], printed["columns"]) == ("listmle", "borda", ["a", "b"])
+    printed = json.loads(run("predict", "ranker.json", "features.csv", "--json").out)
+    assert len(printed["ranking"]) == 180
 
 
 def test_gold_instead_of_judgments(run):
@@ -64,7 +64,7 @@ def test_a_letor_file(run, folder):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["train", "features.csv"], "give files of judgments to learn from, or --gold"),
         (
@@ -78,11 +78,11 @@ def test_a_letor_file(run, folder):
         (["train", "features.csv", "grades.parquet"], "share no item"),
         (["train", "features.csv", "lists.csv", "--leave-out", "c"], "no column 'c' to leave out"),
         (["train", "features.csv", "lists.csv", "--out", "features.csv"], "is named twice"),
-        (["predict", "truth.csv", "features.csv"], "is not a whole trained model"),
+        (["predict", "truth.csv", "features.csv"], "is damaged, or is no trained model"),
         (["predict", "nothing.json", "features.csv"], "No such file"),
     ],
 )
-def test_what_is_wrong_is_said(run, words, told):
+def test_what_is_wrong_is_said(run, words, message):
     done = run(*words)
     assert done.code == 2
-    assert told in done.err
+    assert message in done.err

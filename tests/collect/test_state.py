@@ -209,7 +209,7 @@ def test_files_of_other_versions_and_broken_ones_are_refused(study, tmp_path):
         State.load(path)
     for broken in ("", "{", "[]", json.dumps({**whole, "mean": [0.0]}), json.dumps({"format": FORMAT})):
         path.write_text(broken)
-        with pytest.raises(cr.JudgmentError, match="not a whole state"):
+        with pytest.raises(cr.JudgmentError, match="is damaged, or is no state"):
             State.load(path)
     with pytest.raises(cr.JudgmentError, match="No such file"):
         State.load(tmp_path / "none.json")

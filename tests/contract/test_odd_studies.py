@@ -70,7 +70,7 @@ def test_annotator_who_only_tied(case, studies):
     assert verdict["annotator1"] in ("unclear", "one-sided", "random")
 
 
-def test_disconnected_tasks_are_told(case, studies):
+def test_disconnected_tasks_get_a_note(case, studies):
     """Methods that compare items note which tasks are disconnected, and their parts; grades need no comparison."""
     consensus = case.fit(studies.study(studies.apart(case.kind)))
     notes = [note for note in consensus.notes if "do not connect" in note]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import get_args, get_type_hints
 
+import numpy as np
 import pytest
 
 import crowdrank as cr
@@ -18,15 +19,26 @@ def bad_values(method):
     hints = get_type_hints(method)
     for field in fields(method):
         declared = hints[field.name]
-        if declared is float:
-            yield from ((field.name, NO_NUMBER), (field.name, -1.0))
-        elif declared is int:
-            yield field.name, -1
+        if declared in (float, int):
+            yield from ((field.name, value) for value in (NO_NUMBER, -1, float("inf"), "1", True, None, [1]))
+        elif declared is bool:
+            yield from ((field.name, value) for value in ("no", 1, None))
+        elif declared in (float | None, int | None):
+            yield from ((field.name, value) for value in (NO_NUMBER, -1, "1", True))
         elif isinstance(field.default, str):
             yield field.name, "nonsense"
         elif isinstance(field.default, tuple):
             yield field.name, (NO_NUMBER,) * len(get_args(declared))
             yield from ((field.name, (*field.default, field.default[0])), (field.name, field.default[0]))
+
+
+def test_numbers_of_numpy_are_numbers(settings_class):
+    """As in `for k in np.arange(10, 50, 10)`."""
+    given = {}
+    for field in fields(settings_class):
+        if isinstance(field.default, int | float) and not isinstance(field.default, bool):
+            given[field.name] = np.array([field.default])[0]
+    assert settings_class(**given) == settings_class()
 
 
 def test_frozen(settings_class):

@@ -206,7 +206,7 @@ def test_methods_that_do_not_learn_cannot_be_trained():
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{}", "not a whole"), ("nonsense", "not a whole"), ('{"format": "crowdrank model 9"}', "this version reads")],
+    [("{}", "is damaged"), ("nonsense", "is damaged"), ('{"format": "crowdrank model 9"}', "this version reads")],
 )
 def test_files_that_hold_no_model(tmp_path, content, message):
     (tmp_path / "model.json").write_text(content)

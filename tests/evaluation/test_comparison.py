@@ -117,7 +117,7 @@ def test_one_task_cannot_be_tested(build):
     assert found.tests.columns[:3] == ["measure", "method", "against"]
 
 
-def test_the_same_method_twice_is_told_apart_by_its_settings(graded):
+def test_the_same_method_twice_is_labelled_by_its_settings(graded):
     found = compare(*graded, [BradleyTerry(), BradleyTerry(prior=5.0), Borda()], "map")
     assert sorted(found.evaluations) == ["borda", "bradley-terry", "bradley-terry(prior=5.0)"]
     with pytest.raises(SettingError, match="borda is given twice"):

@@ -42,17 +42,17 @@ def test_the_probability_is_that_of_a_normal_gap(consensus):
 
 def test_of_simulated_crowds_as_many_are_right_as_it_says():
     """Over many studies, neighbours in an order of probability p are truly in that order in a share p of them."""
-    told, right = [], []
+    predicted, right = [], []
     for seed in range(20):
         study = cr.simulate.pairs(items=20, annotators=5, votes=1500, quality=(1e6, 1), spread=1.0, seed=seed)
         table = cr.neighbours(cr.BradleyTerry(prior=0.5).fit(study.judgments))
         truth = dict(zip(study.gold.vocabulary.items, study.gold.value, strict=True))
-        told += table["probability"].to_list()
+        predicted += table["probability"].to_list()
         right += [truth[one] > truth[other] for one, other in table.select("item", "next_item").iter_rows()]
-    told, right = np.array(told), np.array(right)
+    predicted, right = np.array(predicted), np.array(right)
     for low, high in ((0.5, 0.75), (0.75, 0.95), (0.95, 1.0)):
-        among = (told >= low) & (told <= high)
-        assert right[among].mean() == pytest.approx(told[among].mean(), abs=4 * 0.5 / np.sqrt(among.sum()))
+        among = (predicted >= low) & (predicted <= high)
+        assert right[among].mean() == pytest.approx(predicted[among].mean(), abs=4 * 0.5 / np.sqrt(among.sum()))
 
 
 def test_equal_scores_are_a_coin_toss(consensus):
@@ -62,7 +62,7 @@ def test_equal_scores_are_a_coin_toss(consensus):
     assert set(cr.neighbours(sure)["probability"]) == {1.0}
 
 
-def test_what_was_never_connected_is_not_told_apart():
+def test_what_was_never_connected_has_no_probability():
     votes = {"annotator": ["a"] * 40, "left": ["x", "z"] * 20, "right": ["y", "w"] * 20, "winner": ["x", "z"] * 20}
     table = cr.neighbours(cr.BradleyTerry(prior=0.1).fit(cr.judgments(votes)))
     within = [{one, other} in ({"x", "y"}, {"z", "w"}) for one, other in table.select("item", "next_item").iter_rows()]

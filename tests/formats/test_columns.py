@@ -217,7 +217,7 @@ def ballots(*texts: str) -> dict[str, list]:
 
 def test_lists_that_leave_out_much_are_noted():
     """A typical list of 'ab', 'cd', 'ef' and 'abcdef' names 2 of 6 items."""
-    notes = (f"a typical list names 2 of the 6 items that the lists of its task name together: {UNLISTED}--no-top-k",)
+    notes = (f"a typical list names 2 of the 6 items on the lists of its task: {UNLISTED}--no-top-k",)
     assert cr.judgments(ballots("ab", "cd", "ef", "abcdef")).notes == notes
     assert cr.judgments(ballots("ab", "cd", "ef", "abcdef"), top_k=True).notes == ()
     assert cr.judgments(ballots("ab", "cd", "ef", "abcdef"), top_k=False).notes == ()

@@ -41,7 +41,7 @@ def test_gold_matches_names_with_blanks():
     assert cr.evaluate(ranked, cr.gold({"item": ["x", " y"], "grade": [0, 1]}), "acc").mean == {"acc": 1.0}
 
 
-def test_names_that_differ_by_case_are_told():
+def test_names_that_differ_by_case_get_a_note():
     rows = {"annotator": ["ann", "Ann", "bob"], "item": ["x", "y", "X"], "grade": [1, 2, 3]}
     assert cr.judgments(rows).notes == (
         "the names of 2 items differ only by case, as 'X' and 'x': they are treated as different",

@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 
 from crowdrank.formats.saved_json import load_saved, saved_bytes
@@ -15,11 +16,16 @@ def test_what_is_saved_is_loaded(tmp_path):
     assert load_saved(path, "thing 1", WHAT, lambda saved: (saved["names"], saved["number"])) == (["ä", "b"], 0.1)
 
 
+def test_numbers_of_numpy_are_saved_as_numbers():
+    saved = json.loads(saved_bytes("thing 1", {"k": np.int64(3), "rate": np.float32(0.5)}))
+    assert saved == {"format": "thing 1", "k": 3, "rate": 0.5}
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", "7", "{}", '{"format": "thing 1"}'])
 def test_incomplete_files_are_refused(tmp_path, content):
     path = tmp_path / "thing.json"
     path.write_text(content)
-    with pytest.raises(JudgmentError, match=r"thing.json: is not a whole thing, as `make` writes it"):
+    with pytest.raises(JudgmentError, match=r"thing.json: is damaged, or is no thing, as `make` writes it"):
         load_saved(path, "thing 1", WHAT, lambda saved: saved["names"])
 
 

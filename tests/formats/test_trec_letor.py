@@ -219,7 +219,7 @@ def test_measures_of_a_run_are_trec_evals(tmp_path):
         judge = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(truth), {"map", "ndcg", "P_5"})
         theirs = judge.evaluate(pytrec_eval.parse_run(run))
     for row in ours.per_task.to_dicts():
-        told = theirs[row["task"]]
+        expected = theirs[row["task"]]
         assert [row["map"], row["trec-ndcg"], row["p@5"]] == pytest.approx(
-            [told["map"], told["ndcg"], told["P_5"]], abs=1e-9
+            [expected["map"], expected["ndcg"], expected["P_5"]], abs=1e-9
         )

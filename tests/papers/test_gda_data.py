@@ -71,9 +71,9 @@ def test_an_expert_and_a_random_annotator_among_the_crowd():
     noise = np.random.default_rng(0).integers(0, 3, len(entries))
     random = entries.select("task", pl.lit("random").alias("annotator"), "item", pl.Series("grade", noise))
     consensus = cr.fit("gda", cr.judgments(pl.concat([grades, expert, random], how="vertical_relaxed")))
-    told = dict(consensus.annotators.select("annotator", "informativeness").iter_rows())
-    assert told["random"] < 0.01
-    assert told["expert"] > np.median(list(told.values()))
+    informativeness = dict(consensus.annotators.select("annotator", "informativeness").iter_rows())
+    assert informativeness["random"] < 0.01
+    assert informativeness["expert"] > np.median(list(informativeness.values()))
     assert (figures(consensus, gold) > figures(cr.fit("gda", cr.judgments(grades)), gold) + 0.05).all()
 
 

@@ -51,7 +51,7 @@ def main() -> None:
 
     _prepare_process()
     try:
-        app()
+        app(prog_name="crowdrank")
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)

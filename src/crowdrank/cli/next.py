@@ -101,11 +101,11 @@ def next_questions(
     top: Annotated[
         int | None,
         typer.Option(
-            metavar="NUMBER", help="Stop when the best items, this many per task, are known.", show_default=False
+            metavar="NUMBER", help="Stop when the best items of each task are known: this many.", show_default=False
         ),
     ] = None,
     sure: Annotated[
-        float, typer.Option(metavar="SHARE", help="With --top: the probability with which they must be known.")
+        float, typer.Option(metavar="SHARE", help="With --top: how probable it must be that they are the best.")
     ] = 0.95,
     out: options.Out = None,
     column: options.Columns = None,

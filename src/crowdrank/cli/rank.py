@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from crowdrank.study import Gold, Judgments
 
 
+USUAL_ROUNDS = 200  # of the bootstrap, as in `cr.bootstrap`
+
+
 @dataclass(frozen=True, slots=True)
 class MethodOptions:
     """The method that the user named, if any, and its settings."""
@@ -42,7 +45,7 @@ class TrainingFiles:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How many rounds of resampling, and of what; 0 rounds: no bootstrap."""
+    """How many rounds of resampling, and of what."""
 
     rounds: int
     over: Any  # checked by `bootstrap`
@@ -66,7 +69,7 @@ class Outputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranker:
+class MethodToFit:
     """A method, or what a supervised one has learned, and the settings to report."""
 
     method: Method | Trained
@@ -85,7 +88,11 @@ def rank(
     settings: options.MethodSettings = None,
     gold: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Gold to start from, for methods that can.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Gold to start from; `crowdrank methods NAME` says whether a method can.",
+            show_default=False,
+        ),
     ] = None,
     train: Annotated[
         list[Path] | None,
@@ -118,23 +125,27 @@ def rank(
         ),
     ] = None,
     bootstrap: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="ROUNDS",
-            help="Intervals for any method, from this number of fits to resampled judgments. 0: no bootstrap.",
+            help="Intervals for any method, from this number of fits to resampled judgments. "
+            "Default: no bootstrap; 200 with --bootstrap-over.",
+            show_default=False,
         ),
-    ] = 0,
+    ] = None,
     bootstrap_over: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="WHAT", help="What the bootstrap resamples: judgments, or annotators with all their judgments."
+            metavar="WHAT",
+            help="What the bootstrap resamples: judgments, or annotators with all their judgments.",
+            show_default="judgments",
         ),
-    ] = "judgments",
+    ] = None,
     neighbours: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write, for each two neighbours of the ranking, the probability that their order is right.",
+            help="Write, for each item, the probability that it is better than the next item of the ranking.",
             show_default=False,
         ),
     ] = None,
@@ -157,11 +168,11 @@ def rank(
     _check_gold(method, training, gold)
     judgments = _read(study)
     with screen.progress():
-        ranker = _ranker(chosen, training, judgments)
-        consensus = _fitted(ranker, judgments, _read_gold(gold), Bootstrap(bootstrap, bootstrap_over, seed))
-    _write(consensus, ranker, outputs)
+        to_fit = _method_to_fit(chosen, training, judgments)
+        consensus = _fitted(to_fit, judgments, _read_gold(gold), _resampling(bootstrap, bootstrap_over, seed))
+    _write(consensus, to_fit, outputs)
     if json:
-        screen.print_json(_as_json(consensus, ranker))
+        screen.print_json(_as_json(consensus, to_fit))
     else:
         _show(consensus, judgments)
         _show_written(outputs)
@@ -224,7 +235,7 @@ def _read_gold(path: Path | None) -> Gold | None:
     return formats.read_gold(path) if path else None
 
 
-def _ranker(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments) -> Ranker:
+def _method_to_fit(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments) -> MethodToFit:
     """The method to fit: trained, loaded, named by the user, or the usual one for these judgments."""
     from crowdrank.methods import catalogue
 
@@ -232,14 +243,14 @@ def _ranker(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments
         from crowdrank.saved import load  # here, not above: it imports all rankers
 
         trained = load(training.load)
-        return Ranker(trained, asdict(trained.method))
+        return MethodToFit(trained, asdict(trained.method))
     if chosen.name in catalogue.SUPERVISED:
         trained = _train(chosen, training)
-        return Ranker(trained, asdict(trained.method))
+        return MethodToFit(trained, asdict(trained.method))
     name = chosen.name or catalogue.usual_method(judgments)
     method = catalogue.method(name, **options.parse_settings(catalogue.METHODS[name], chosen.texts, chosen.seed))
     settings = catalogue.settings_of(method)
-    return Ranker(method, {name: settings[name] for name in settings if name in chosen.texts or name == "seed"})
+    return MethodToFit(method, {name: settings[name] for name in settings if name in chosen.texts or name == "seed"})
 
 
 def _train(chosen: MethodOptions, training: TrainingFiles) -> Trained:
@@ -253,10 +264,17 @@ def _train(chosen: MethodOptions, training: TrainingFiles) -> Trained:
     return method.train(training.judgments.read(), formats.read_gold(training.gold))
 
 
-def _fitted(ranker: Ranker, judgments: Judgments, gold: Gold | None, resampling: Bootstrap) -> Consensus:
+def _resampling(rounds: int | None, over: str | None, seed: int) -> Bootstrap | None:
+    """The bootstrap that the user asks for; to say only what to resample is enough."""
+    if rounds == 0 or (rounds is None and over is None):
+        return None
+    return Bootstrap(USUAL_ROUNDS if rounds is None else rounds, over or "judgments", seed)
+
+
+def _fitted(to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, resampling: Bootstrap | None) -> Consensus:
     """The consensus, with the intervals of the method itself or of a bootstrap."""
-    method: Any = ranker.method
-    if resampling.rounds:
+    method: Any = to_fit.method
+    if resampling is not None:
         from crowdrank.evaluation.bootstrap import bootstrap
 
         rounds, over, seed = resampling.rounds, resampling.over, resampling.seed
@@ -266,7 +284,7 @@ def _fitted(ranker: Ranker, judgments: Judgments, gold: Gold | None, resampling:
     return fit_method(method, judgments, gold)
 
 
-def _write(consensus: Consensus, ranker: Ranker, outputs: Outputs) -> None:
+def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs) -> None:
     """Write all files, or none."""
     from crowdrank import formats
 
@@ -279,7 +297,7 @@ def _write(consensus: Consensus, ranker: Ranker, outputs: Outputs) -> None:
     if outputs.model:
         from crowdrank.saved import as_bytes
 
-        tables[outputs.model] = as_bytes(cast("Trained", ranker.method))
+        tables[outputs.model] = as_bytes(cast("Trained", to_fit.method))
     formats.write_files({path: table for path, table in tables.items() if path})
 
 
@@ -291,10 +309,10 @@ def _labels(consensus: Consensus, path: Path) -> Any:
     return as_gold(consensus) if kind_of(path)[0] in TREC_LETOR else labels(consensus)
 
 
-def _as_json(consensus: Consensus, ranker: Ranker) -> dict[str, Any]:
+def _as_json(consensus: Consensus, to_fit: MethodToFit) -> dict[str, Any]:
     return {
         "method": consensus.method,
-        "settings": ranker.settings,
+        "settings": to_fit.settings,
         "fit": asdict(consensus.fit),
         "ranking": consensus.ranking.to_dicts(),
         "annotators": consensus.annotators.to_dicts(),

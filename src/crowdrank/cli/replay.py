@@ -30,7 +30,9 @@ def replay(
     budget: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Answers to ask for. Default: all.", show_default=False)
     ] = None,
-    every: Annotated[int, typer.Option(metavar="NUMBER", help="Measure the ranking after every so many answers.")] = 50,
+    every: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Measure the ranking each time after this number of answers.")
+    ] = 50,
     seed: Annotated[
         list[str] | None,
         typer.Option(

@@ -139,7 +139,10 @@ def grades(
     tasks: Tasks = 1,
     scales: Annotated[
         str,
-        typer.Option(metavar="NUMBERS", help="Number of grades on a scale. Several with commas are used in turn: 2,5."),
+        typer.Option(
+            metavar="NUMBERS",
+            help="Number of grades on a scale. With several, separated by commas, annotators have them in turn: 2,5.",
+        ),
     ] = "5",
     bias: Annotated[
         float,
@@ -234,7 +237,11 @@ def rankings(
         ),
     ] = None,
     swaps: Annotated[
-        bool, typer.Option("--swaps", help="Draw distances, not lists: makes annotators nearly perfect.")
+        bool,
+        typer.Option(
+            "--swaps",
+            help="Swap neighbours at random up to a drawn distance (Wu et al. 2016): nearly perfect annotators.",
+        ),
     ] = False,
     truth: Annotated[
         Path | None,

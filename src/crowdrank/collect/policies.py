@@ -24,7 +24,16 @@ from crowdrank.collect.gain_kernels import gains
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.numerics.ranks import normal_below
-from crowdrank.settings import SettingError, check, check_whole_number, did_you_mean, is_number
+from crowdrank.settings import (
+    SettingError,
+    check,
+    check_not_negative,
+    check_setting_names,
+    check_share,
+    check_whole_number,
+    did_you_mean,
+    is_number,
+)
 from crowdrank.study import Codes, Floats
 
 
@@ -65,10 +74,10 @@ class InformationGain:
     epsilon: float = 0.0  # share of the questions that are drawn at random
 
     def __post_init__(self) -> None:
-        check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
+        check_not_negative("gamma", self.gamma)
         halving = self.halve_every is None or (is_number(self.halve_every) and 0 < self.halve_every <= 1)
         check(halving, "halve_every", self.halve_every, "a share of the budget, above 0 and at most 1")
-        check(is_number(self.epsilon) and 0 <= self.epsilon <= 1, "epsilon", self.epsilon, "a share between 0 and 1")
+        check_share("epsilon", self.epsilon)
 
     def gamma_at(self, spent: float) -> float:
         """γ once this share of the budget is spent.
@@ -163,7 +172,7 @@ class TopK:
 
     def __post_init__(self) -> None:
         check_whole_number("k", self.k)
-        check(is_number(self.gamma) and 0 <= self.gamma < np.inf, "gamma", self.gamma, "a number of at least 0")
+        check_not_negative("gamma", self.gamma)
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """The gain, weighted by how uncertain it is whether the two entries are among the best."""
@@ -185,8 +194,7 @@ class GradePolicy:
     shrinkage: float = 1.0  # of gda: how strongly annotators' curves are shrunk to the crowd's
 
     def __post_init__(self) -> None:
-        fits = is_number(self.shrinkage) and 0 <= self.shrinkage < np.inf
-        check(fits, "shrinkage", self.shrinkage, "a number of at least 0")
+        check_not_negative("shrinkage", self.shrinkage)
 
     def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Refuse: it has no worth of pairs."""
@@ -205,9 +213,7 @@ def policy_of(chosen: str | Policy, settings: Mapping[str, Any] | None = None) -
     if chosen not in POLICIES:
         raise SettingError(f"no policy {chosen!r}{did_you_mean(chosen, POLICIES)}; there are {', '.join(POLICIES)}")
     known = [field.name for field in fields(POLICIES[chosen])]  # type: ignore[arg-type]
-    for setting in settings or {}:
-        if setting not in known:
-            raise SettingError(f"the policy {chosen} has no setting {setting!r}; it has {', '.join(known) or 'none'}")
+    check_setting_names(f"the policy {chosen}", settings or {}, known)
     return POLICIES[chosen](**(settings or {}))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from crowdrank.collect.gain_kernels import CELLS, NARROW, fill_table
 from crowdrank.collect.limits import Limits
-from crowdrank.collect.pool_kernels import compare_before, scan_rows
+from crowdrank.collect.pool_kernels import Bounds, PoolData, compare_before, scan_rows
 from crowdrank.collect.state import State
 from crowdrank.settings import InputError
 from crowdrank.study import Codes
@@ -36,7 +36,7 @@ class Pool:
             )
         self.limits, self.gamma, self.who = limits, float(gamma), who
         sizes, starts = np.diff(vocabulary.task_starts), vocabulary.task_starts
-        self.ends = np.repeat(starts[1:], sizes), np.repeat(starts[:-1], sizes)
+        self.task_start, self.task_end = np.repeat(starts[:-1], sizes), np.repeat(starts[1:], sizes)
         self.bound, self.second = np.full((crowd, n), -np.inf), np.full((crowd, n), -np.inf)
         self.partner = np.full((crowd, n), -1, np.int32)  # the entry that attains the bound; -1: perhaps none does
         self.top = np.zeros(crowd, np.int64)  # for each annotator, the entry whose bound is highest
@@ -70,13 +70,27 @@ class Pool:
         scan_rows(np.full(n, k), np.arange(n), len(self.who) == 1, *self._parts())
         self.top[k] = np.argmax(self.bound[k])
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _parts(self) -> tuple[PoolData, Bounds]:
         """The arguments that the kernels share."""
         state, limits = self.state, self.limits
-        beliefs = (self.odds, state.mean, state.variance, state.alpha, state.beta)
-        bounds = (self.bound, self.second, self.partner)
-        model = (self.ties, self.gamma, self.simple)
-        return beliefs, (limits.allowed, limits.cost, limits.asked), self.ends, self.who, self.tables, model, bounds
+        data = PoolData(
+            odds=self.odds,
+            mean=state.mean,
+            variance=state.variance,
+            alpha=state.alpha,
+            beta=state.beta,
+            allowed=limits.allowed,
+            cost=limits.cost,
+            asked=limits.asked,
+            task_start=self.task_start,
+            task_end=self.task_end,
+            who=self.who,
+            tables=self.tables,
+            ties=self.ties,
+            gamma=self.gamma,
+            simple=self.simple,
+        )
+        return data, Bounds(self.bound, self.second, self.partner)
 
     def best(self) -> tuple[int, int, int, float] | None:
         """Annotator, two entries, and gain per cost of the best question; None where nothing may be asked."""

@@ -21,7 +21,7 @@ from crowdrank.collect.rotation import rotation
 from crowdrank.collect.state import State, joined
 from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
-from crowdrank.settings import check, check_whole_number
+from crowdrank.settings import check_positive, check_whole_number
 from crowdrank.study import Codes, Floats, Ids, Judgments, Vocabulary, entries_in, ids, recode
 
 MOST_CANDIDATES = 2_000_000  # pairs that policies other than information gain compare; of more, a random sample
@@ -205,7 +205,7 @@ def _costs(annotators: Ids, cost: Mapping[Any, float] | None) -> Floats:
     """The cost of an answer of each annotator."""
     costs = np.ones(len(annotators))
     for name, value in (cost or {}).items():
-        check(0 < value < np.inf, f"cost of {name!r}", value, "a number above 0")
+        check_positive(f"cost of {name!r}", value)
         costs[[str(other) == str(name) for other in annotators]] = value
     return costs
 

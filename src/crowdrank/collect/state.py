@@ -25,7 +25,7 @@ from crowdrank.formats.saved_json import load_saved, saved_bytes
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
 from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
 from crowdrank.numerics.special import NORMAL_95
-from crowdrank.settings import check, check_beta, is_number
+from crowdrank.settings import check, check_beta, check_positive
 from crowdrank.study import (
     LEFT,
     RIGHT,
@@ -73,7 +73,7 @@ class State:
         quality_prior: tuple[float, float] = (30.0, 2.0),
     ) -> State:
         """The state before any judgment."""
-        check(is_number(prior) and 0 < prior < np.inf, "prior", prior, "a number above 0")
+        check_positive("prior", prior)
         check(quality_prior is not None, "quality_prior", quality_prior, "a tuple of two numbers of at least 1")
         check_beta("quality_prior", quality_prior)
         if vocabulary is None:

@@ -17,7 +17,7 @@ from crowdrank.collect.state import State
 from crowdrank.collect.stopping_kernels import simulate
 from crowdrank.consensus import frame_of
 from crowdrank.numerics.special import NORMAL_95
-from crowdrank.settings import SettingError, check, check_whole_number
+from crowdrank.settings import SettingError, check, check_fraction, check_whole_number
 from crowdrank.study import Judgments
 
 DRAWS = 10
@@ -48,7 +48,7 @@ def stopping(
     check(width is None or width > 0, "width", width, "above 0")
     if top_k is not None:
         check_whole_number("top_k", top_k)
-    check(0 < probability < 1, "probability", probability, "between 0 and 1")
+    check_fraction("probability", probability)
     check(len(state.alpha) > 0, "judgments", state, "judgments of at least one annotator, to forecast from")
     if budget is None and width is None and top_k is None:
         raise SettingError("name a rule: budget=5000, width=0.5 or top_k=10")

@@ -23,7 +23,7 @@ from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
-from crowdrank.settings import check, check_choice, check_whole_number
+from crowdrank.settings import check_choice, check_fraction, check_whole_number
 from crowdrank.study import Floats, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
@@ -68,7 +68,7 @@ def bootstrap(
     """
     check_choice("over", over, ("judgments", "annotators"))
     check_whole_number("rounds", rounds, least=2)
-    check(0 < level < 1, "level", level, "between 0 and 1")
+    check_fraction("level", level)
     chosen = _without_intervals(method_of(method) if isinstance(method, str) else method)
     consensus = fit_method(chosen, judgments, gold)
     studies = _resampled_studies(chosen, judgments, over, rounds, seed)
@@ -163,7 +163,7 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
     gap_error[above] = _deviation(gap)
     gap_chance[above] = _share_above(gap)
     rounds = len(found.score)
-    note = f"intervals hold {level:.0%} of {rounds:,} fits to resampled {over}"
+    note = f"intervals contain {level:.0%} of {rounds:,} fits to resampled {over}"
     failed = found.not_converged
     late = [f"{failed:,} of {rounds:,} fits to resampled {over} did not converge"] if failed else []
     return replace(

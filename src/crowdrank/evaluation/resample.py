@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import as_rankings
+from crowdrank.numerics.groups import ranges
 from crowdrank.study import Codes, Grades, Judgments, Kind, Pairs, Rankings
 
 Rows = NDArray[np.int64]
@@ -105,8 +106,7 @@ def _lists_of(lists: Rankings, which: Rows) -> Rankings:
     """Whole lists, in the order given; they may repeat."""
     starts = lists.list_starts
     lengths = np.diff(starts)[which]
-    new_starts = np.cumsum(lengths) - lengths
-    rows = np.arange(lengths.sum()) + np.repeat(starts[:-1][which] - new_starts, lengths)
+    rows = ranges(starts[:-1][which], lengths)
     return Rankings(
         list_annotator=lists.list_annotator[which],
         list_task=lists.list_task[which],

@@ -244,7 +244,7 @@ def _separates_lists(column: pl.Series, rows: pl.DataFrame) -> bool:
 
 
 def _short_lists(lists: Rankings, vocabulary: Vocabulary) -> list[str]:
-    """A note if a typical list names few of the items that the lists of its task name together."""
+    """A note if a typical list names few of the items on the lists of its task."""
     whole = np.flatnonzero(~lists.unlisted_below)
     if not len(whole):
         return []
@@ -257,7 +257,7 @@ def _short_lists(lists: Rankings, vocabulary: Vocabulary) -> list[str]:
     if np.median(length == 1) == 1 and all_named > 1:
         return [f"most lists name a single item, which compares nothing: {meaning}; {advice}"]
     if np.median(length / named) < LEAST_LISTED:
-        together = f"{typical:,} of the {all_named:,} items that the lists of its task name together"
+        together = f"{typical:,} of the {all_named:,} items on the lists of its task"
         return [f"a typical list names {together}: {meaning}; {advice}"]
     return []
 

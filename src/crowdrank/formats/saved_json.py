@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,8 @@ T = TypeVar("T")
 
 def saved_bytes(file_format: str, content: Mapping[str, Any]) -> bytes:
     """The content of a file of this format."""
-    return json.dumps({"format": file_format, **content}, ensure_ascii=False).encode()
+    numbers = methodcaller("item")  # settings may be numbers of NumPy, which JSON does not know
+    return json.dumps({"format": file_format, **content}, ensure_ascii=False, default=numbers).encode()
 
 
 def load_saved(
@@ -24,7 +26,7 @@ def load_saved(
 ) -> T:
     """What `restore` makes of a saved file; an error where the file has another format, or lacks something.
 
-    `what` ends the message "is not a whole …": what the file should be, and what writes it.
+    `what` ends the message "is damaged, or is no …": what the file should be, and what writes it.
     """
     try:
         saved: Any = json.loads(Path(path).read_bytes())
@@ -36,4 +38,4 @@ def load_saved(
     except InputError as error:
         raise type(error)(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError, IndexError):
-        raise JudgmentError(f"{path}: is not a whole {what}") from None
+        raise JudgmentError(f"{path}: is damaged, or is no {what}") from None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from crowdrank.catalogue import Catalogue
 from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Description, GoldMethod, Method, Supervised, Trained
-from crowdrank.settings import SettingError, did_you_mean
+from crowdrank.settings import SettingError, check_setting_names, did_you_mean
 from crowdrank.study import Gold, Judgments, check_judgments
 
 M = TypeVar("M")
@@ -41,11 +41,7 @@ def with_settings(table: Mapping[str, type[M]], name: str, settings: Mapping[str
     """The method of that name in a table of them, with these settings."""
     if name not in table:
         raise SettingError(f"no method {name!r}{_hint(name, [*ALL, *table])}; `crowdrank methods` lists them all")
-    known = [field.name for field in fields(cast(Any, table[name]))]
-    for setting in settings:
-        if setting not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            raise SettingError(f"{name} has no setting {setting!r}{did_you_mean(setting, known)}; {has}")
+    check_setting_names(name, settings, [field.name for field in fields(cast(Any, table[name]))])
     return table[name](**settings)
 
 

@@ -40,6 +40,16 @@ def run_starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     return starts
 
 
+def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Places:
+    """The whole numbers of several ranges, one range after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - before, lengths), dtype=np.int64)
+
+
 @nb.njit(cache=True, nogil=True)
 def _place(codes, following, order):
     for row in range(len(codes)):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.groups import grouped, ranges
 from crowdrank.settings import check
 from crowdrank.simulate.study import (
     SimulatedStudy,
@@ -138,10 +139,10 @@ def _draw_pairs(rng: np.random.Generator, score: Floats, n_pairs: int, neighbour
 
 def _earlier_votes(annotator: Codes) -> NDArray[np.int64]:
     """Per vote, how many votes its annotator gave before it."""
-    order = np.argsort(annotator, kind="stable")
-    count = np.bincount(annotator)
+    order, starts = grouped(annotator, int(annotator.max(initial=-1)) + 1)
+    count = np.diff(starts)
     earlier = np.empty(len(annotator), dtype=np.int64)
-    earlier[order] = np.arange(len(annotator)) - np.repeat(np.cumsum(count) - count, count)
+    earlier[order] = ranges(np.zeros_like(count), count)
     return earlier
 
 

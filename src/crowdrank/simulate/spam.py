@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.settings import check, check_choice
+from crowdrank.numerics.groups import grouped, ranges
+from crowdrank.settings import check_choice, check_not_negative
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
 
 SpamKind = Literal["random", "malicious"]
@@ -29,7 +30,7 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
     >>> spam(study, 0.3, "malicious").vocabulary.annotators[10:].tolist()
     ['malicious1', 'malicious2', 'malicious3']
     """
-    check(0 <= share < np.inf, "share", share, "a number of at least 0")
+    check_not_negative("share", share)
     check_choice("kind", kind, ("random", "malicious"))
     rng = np.random.default_rng(seed)
     vocabulary = judgments.vocabulary
@@ -59,12 +60,10 @@ def _new_names(taken: Ids, kind: SpamKind, count: int) -> list[str]:
 
 def _copied_rows(annotator: Codes, copied: RowNumbers, n_annotators: int) -> tuple[RowNumbers, Codes]:
     """The rows of the copied annotators, and the codes of the added ones."""
-    order = np.argsort(annotator, kind="stable")
-    starts = np.searchsorted(annotator[order], np.arange(n_annotators + 1))
+    order, starts = grouped(annotator, n_annotators)
     count = np.diff(starts)[copied]
-    first = np.repeat(starts[copied] - (np.cumsum(count) - count), count)
     who = np.repeat(np.arange(n_annotators, n_annotators + len(copied), dtype=np.int32), count)
-    return order[first + np.arange(count.sum())], who
+    return order[ranges(starts[copied], count)], who
 
 
 def _with_grades(
@@ -111,7 +110,7 @@ def _with_rankings(
         return lists
     starts, lengths = lists.list_starts[numbers], np.diff(lists.list_starts)[numbers]
     row_list = np.repeat(np.arange(len(numbers)), lengths)
-    rows = np.arange(len(row_list)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    rows = ranges(starts, lengths)
     entry, position = lists.entry[rows], lists.position[rows]
     if kind == "random":
         entry = entry[np.lexsort((rng.random(len(rows)), row_list))]

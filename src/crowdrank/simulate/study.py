@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.settings import check, check_whole_number
+from crowdrank.settings import check_share, check_whole_number
 from crowdrank.study import Codes, Floats, Gold, Grades, Ids, Judgments, Pairs, Rankings, Vocabulary, ids
 
 
@@ -73,11 +73,10 @@ def draw_distinct(rng: np.random.Generator, rows: int, each: int, among: int) ->
 def check_whole(given: Mapping[str, Any], **least: int) -> None:
     """Refuse parameters that are not whole numbers of at least these values."""
     for name, smallest in least.items():
-        value = given[name]
-        check_whole_number(name, int(value) if isinstance(value, np.integer) else value, smallest)
+        check_whole_number(name, given[name], smallest)
 
 
 def check_shares(given: Mapping[str, Any], *names: str) -> None:
     """Refuse parameters that are not shares."""
     for name in names:
-        check(0 <= given[name] <= 1, name, given[name], "a share between 0 and 1")
+        check_share(name, given[name])

@@ -55,7 +55,7 @@ def test_grades_are_lists_with_ties():
     first, second = (cr.LRegMA().learn(features, ranked) for ranked in (grades, ranks))
     assert first.model.weight == pytest.approx(second.model.weight)
     assert first.model.weight[1] == 0
-    assert any("1 columns are the same" in note for note in first.notes)
+    assert any("1 columns not used" in note for note in first.notes)
 
 
 def test_what_cannot_be_learned_is_refused():

@@ -184,7 +184,7 @@ def test_bad_files_say_what_is_wrong(tmp_path, text, message):
             "names 'anne', who is no annotator of the judgments .did you mean 'ann'",
         ),
         ({"ranges": (cr.Range("ann", 0, 0), cr.Range("ann", 1, 1))}, "do not overlap"),
-        ({"orders": (cr.Better("ann", ("ann",)),)}, "better than themselves"),
+        ({"orders": (cr.Better("ann", ("ann",)),)}, "is better than 'ann'; remove this"),
     ],
 )
 def test_side_information_that_does_not_fit_the_judgments(expertise, side, message):

@@ -52,13 +52,13 @@ def as_column(consensus, name):
 @pytest.mark.parametrize("per_entry", [3, 15])
 def test_intervals_cover(build, method, per_entry):
     """95 % intervals hold the truth in 93 to 97 % of the entries; four crowds of 400."""
-    held = []
+    covered = []
     for seed in range(4):
         rows, relevance, _ = crowd(entries=400, per_entry=per_entry, seed=seed)
         consensus = cr.fit(method, build.judgments(grades=rows))
         truth = relevance[entry_of(consensus)]
-        held.append((consensus.low < truth) & (truth < consensus.high))
-    assert 0.93 <= np.mean(held) <= 0.97
+        covered.append((consensus.low < truth) & (truth < consensus.high))
+    assert 0.93 <= np.mean(covered) <= 0.97
 
 
 @pytest.mark.parametrize("method", ["gda", "gda-pw"])

@@ -57,7 +57,7 @@ def test_nothing_at_all_gives_nothing(build):
     assert len(Mean().fit(build.judgments()).ranking) == 0
 
 
-def test_one_annotator_who_always_gives_the_same_grade_is_told(build):
+def test_one_annotator_who_always_gives_the_same_grade_is_named(build):
     rows = [("t", "same", item, 1) for item in "abcdefgh"] + [("t", "ann", item, ord(item) % 3) for item in "abcdefgh"]
     consensus = Mean().fit(build.judgments(grades=rows))
     assert consensus.annotators["verdict"][1] == "one-sided"

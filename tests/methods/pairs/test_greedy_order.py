@@ -64,7 +64,7 @@ def test_what_beats_the_rest_is_taken_even_if_it_lost_to_what_is_gone(build):
     assert GreedyOrder().fit(build.judgments(pairs=rows)).score.tolist() == [2, 0, 1]
 
 
-def test_equal_potentials_are_told_apart_by_their_own_contest(build):
+def test_equal_potentials_are_ordered_by_their_own_contest(build):
     # a and b both have potential 1: b beat a, but lost to c, whom a beat twice over d.
     rows = [
         ("t", "k", "b", "a", "b"),

@@ -127,12 +127,12 @@ def test_weights_are_learned_from_gold():
     train, test = (
         cr.gold({name: values[part] for name, values in truth.items()}) for part in (slice(half), slice(half, None))
     )
-    blind, taught = CPS().fit(judgments), CPS().fit(judgments, gold=train)
-    theta = dict(taught.annotators.select("annotator", "theta").iter_rows())
+    untrained, trained = CPS().fit(judgments), CPS().fit(judgments, gold=train)
+    theta = dict(trained.annotators.select("annotator", "theta").iter_rows())
     assert theta["good"] > theta["fair"] > theta["none"] > theta["rev"]
     assert abs(theta["none"]) < 0.05 < theta["fair"]
-    assert taught.fit.converged
-    ndcg = [cr.evaluate(found, test, "ndcg").mean["ndcg"] for found in (blind, taught)]
+    assert trained.fit.converged
+    ndcg = [cr.evaluate(found, test, "ndcg").mean["ndcg"] for found in (untrained, trained)]
     assert ndcg[1] > ndcg[0] + 0.05
 
 

@@ -1,4 +1,4 @@
-"""Boosted trees and the ensemble: what a weighted sum cannot learn, and how two are added."""
+"""Boosted trees: what a weighted sum cannot learn."""
 
 import numpy as np
 import polars as pl
@@ -41,18 +41,6 @@ def test_importance_is_a_share():
     known = cr.Boosted(rounds=20, models=1).train(judgments, gold).fit(judgments).annotators
     assert 0 < known["importance"].sum() <= 1
     assert known["importance"].min() > 0
-
-
-def test_the_ensemble_adds_what_is_standardised_in_each_task():
-    judgments, gold = either_or(30, 0, "q")
-    both = cr.Ensemble(max_iter=6, rounds=10).train(judgments, gold)
-    vocabulary = judgments.vocabulary
-    parts = [
-        standardised(member.fit(judgments).score[:, None], vocabulary)[:, 0] for member in (both.crf, both.boosted)
-    ]
-    found = both.fit(judgments)
-    assert found.score == pytest.approx(parts[0] + parts[1])
-    assert {"use", "missing", "preferred", "beaten", "importance"} <= set(found.annotators.columns)
 
 
 def test_standardised_within_tasks():

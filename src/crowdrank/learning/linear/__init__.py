@@ -1,1 +1,4 @@
-"""Linear rankers: `listmle`, from one label per item; `lregma`, from positions in lists."""
+"""Linear rankers: they learn from one label per item, or from positions in lists.
+
+Methods: `listmle`, `lregma`.
+"""

@@ -26,12 +26,12 @@ import numpy as np
 
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData, labels_over
-from crowdrank.learning.linear.model import Linear, LinearLists, Scaled, check_penalty, scaled
+from crowdrank.learning.linear.model import Linear, LinearLists, Scaled, scaled
 from crowdrank.learning.ranker import Model, Ranker
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum
-from crowdrank.settings import check_fit, check_whole_number
+from crowdrank.settings import check_fit, check_not_negative, check_whole_number
 from crowdrank.study import KINDS, Floats, JudgmentError, Rankings, Vocabulary
 
 
@@ -94,7 +94,7 @@ def fitted(features: Features, label: Floats, settings: WeightsFit) -> tuple[Sca
 def check_weights_fit(settings: WeightsFit) -> None:
     """Refuse settings that no fit of weights can have."""
     check_fit(None, settings.max_iter, settings.tol)
-    check_penalty(settings.penalty)
+    check_not_negative("penalty", settings.penalty)
     if settings.top is not None:
         check_whole_number("top", settings.top)
 

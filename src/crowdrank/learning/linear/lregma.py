@@ -28,12 +28,12 @@ from crowdrank.consensus import Fit
 from crowdrank.convert import as_lists, middle_places
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData, judgments_over
-from crowdrank.learning.linear.model import Linear, check_penalty, scaled, times
+from crowdrank.learning.linear.model import Linear, scaled, times
 from crowdrank.learning.ranker import Model, Ranker
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_fit
+from crowdrank.settings import check_fit, check_not_negative
 from crowdrank.study import Codes, Floats, JudgmentError, Rankings
 
 SMALLEST = 1e-12  # mean squared residual: keeps the weight of an annotator without errors finite
@@ -57,8 +57,9 @@ class LRegMA:
     tol: float = 1e-6  # a step that moves no weight further than this ends the fit
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
-        check_penalty(self.penalty)
+        check_not_negative("prior", self.prior)
+        check_not_negative("penalty", self.penalty)
+        check_fit(None, self.max_iter, self.tol)
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from lists or grades."""

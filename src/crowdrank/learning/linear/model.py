@@ -13,7 +13,6 @@ from crowdrank.learning.features import Features
 from crowdrank.methods.rankings.plackett_luce import ListModel
 from crowdrank.numerics.newton import Minimum, dot, minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, is_number
 from crowdrank.study import Floats, Rankings, Vocabulary
 
 CONSTANT = 1e-12  # a column whose spread is at most this share of its largest number counts as constant
@@ -61,7 +60,7 @@ class Scaled:
         if not self.constant:
             return ()
         named = ", ".join(self.constant[:5]) + (" and others" if len(self.constant) > 5 else "")
-        return (f"{len(self.constant):,} columns are the same for all items trained on: not used: {named}",)
+        return (f"{len(self.constant):,} columns not used, because all items have the same value there: {named}",)
 
 
 def scaled(features: Features, entries: NDArray[np.integer]) -> Scaled:
@@ -77,12 +76,6 @@ def scaled(features: Features, entries: NDArray[np.integer]) -> Scaled:
 def times(matrix: Floats, weight: Floats) -> Floats:
     """A matrix times a vector, without BLAS: its threads compete with the kernels', and their number changes digits."""
     return np.asarray(np.einsum("ij,j->i", matrix, weight))
-
-
-def check_penalty(penalty: object) -> None:
-    """Refuse what is not a weight of the penalty on squared weights."""
-    fits = is_number(penalty) and 0 <= penalty < float("inf")  # type: ignore[operator]
-    check(fits, "penalty", penalty, "a number of at least 0")
 
 
 class LinearLists:

@@ -1,1 +1,4 @@
-"""Linear rankers estimated with true orders and expertise: `ltrma-d`, `ltrma-mle`, `ltrma-s1`, `-s2`, `-s3`."""
+"""Linear rankers estimated with true orders and the expertise of annotators.
+
+Methods: `ltrma-d`, `ltrma-mle`, `ltrma-s1`, `ltrma-s2`, `ltrma-s3`.
+"""

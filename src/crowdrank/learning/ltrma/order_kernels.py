@@ -16,9 +16,13 @@ at a cost proportional to the items that moved.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Floats
 
 STEEPEST = 300.0  # logarithms of odds are clipped to this
 GOLDEN, FIRST_MIX, SECOND_MIX = (
@@ -33,36 +37,76 @@ N_LENGTHS, LENGTH_BITS = 64, np.uint64(63)  # lengths of moves to draw from, and
 TOO_FEW, MANY = 0.05, 0.2  # shares of long moves accepted below which they get shorter, above which longer
 
 
-@nb.njit(cache=True, nogil=True)
-def sample_orders(
-    lists, theta, worth, rest, order, state, reach, sweeps, first, last, sample_starts, samples, distance
-):
-    """Continue the chains of the tasks `first` to `last` from `order`; write the mean distance of each list.
+class TaskLists(NamedTuple):
+    """The lists of each task; CrowdLists explains the fields."""
 
-    After every `sweeps` sweeps (of as many steps as places) the order is stored: each row of `samples` takes one of
-    every task. `worth` is e^score, `rest` its sum over the items of a task that are no candidates. Without rows in
-    `samples` nothing moves, and the distances are those of `order`.
+    places: NDArray[np.int64]
+    candidate_starts: NDArray[np.int64]
+    list_starts: NDArray[np.int64]
+    row_starts: NDArray[np.int64]
+    row: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+class Posterior(NamedTuple):
+    """What the orders are sampled from."""
+
+    theta: Floats  # by list
+    worth: Floats  # by candidate: e^score
+    rest: Floats  # by task: the sum of e^score over the items that are no candidates
+
+
+class Chains(NamedTuple):
+    """Where the chains stand: they continue from here, in place."""
+
+    order: NDArray[np.int64]  # by task, the candidates by their number
+    random: NDArray[np.uint64]  # by task, the state of the random numbers
+    reach: NDArray[np.int64]  # by task, how far an item may move in one step
+
+
+class Sampled(NamedTuple):
+    """What is written: a row with one order of each task per sample, and the mean distance of each list."""
+
+    starts: NDArray[np.int64]  # by task, the columns of its order
+    orders: NDArray[np.int64]
+    distance: Floats
+
+
+class Times(NamedTuple):
+    """The steps of a chain in which two items had places, one before the other, and in which an item had a place."""
+
+    before: Floats
+    since: Floats  # the step at which the one was put before the other
+    inside: Floats
+    entered: Floats  # the step at which the item got a place
+
+
+@nb.njit(cache=True, nogil=True)
+def sample_orders(lists, posterior, chains, first, last, sweeps, sampled):
+    """Continue the chains of the tasks `first` to `last`.
+
+    After every `sweeps` sweeps (of as many steps as places) the order is stored. Without samples nothing moves, and the
+    distances are those of the orders where the chains stand.
     """
-    places, candidate_starts, list_starts, row_starts, row, level = lists
     for task in range(first, last):
-        start, end = candidate_starts[task], candidate_starts[task + 1]
-        n, k = end - start, places[task]
-        own, current = worth[start:end], order[start:end]
+        start, end = lists.candidate_starts[task], lists.candidate_starts[task + 1]
+        n, k = end - start, lists.places[task]
+        own_lists = range(lists.list_starts[task], lists.list_starts[task + 1])
         cost = np.zeros((n, n))
-        for number in range(list_starts[task], list_starts[task + 1]):
-            _add_costs(row_starts[number], row_starts[number + 1], row, level, theta[number], cost)
-        before, inside = np.zeros((n, n)), np.zeros(n)
-        own_state = state[task : task + 1], reach[task : task + 1]
-        total = _run(
-            cost, own, rest[task], current, k, sweeps * k, own_state, before, inside, sample_starts[task], samples
-        )
-        for number in range(list_starts[task], list_starts[task + 1]):
-            distance[number] = _distance(row_starts[number], row_starts[number + 1], row, level, before, inside) / total
+        for number in own_lists:
+            _add_costs(lists, number, posterior.theta[number], cost)
+        times = Times(np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n))
+        own = Chains(chains.order[start:end], chains.random[task : task + 1], chains.reach[task : task + 1])
+        orders = sampled.orders[:, sampled.starts[task] : sampled.starts[task] + k]
+        total = _run(cost, posterior.worth[start:end], posterior.rest[task], own, sweeps * k, times, orders)
+        for number in own_lists:
+            sampled.distance[number] = _distance(lists, number, times) / total
 
 
 @nb.njit(cache=True, nogil=True)
-def _add_costs(start, end, row, level, theta, cost):
+def _add_costs(lists, number, theta, cost):
     """Add θ for each pair of a list."""
+    start, end, row, level = lists.row_starts[number], lists.row_starts[number + 1], lists.row, lists.level
     for better in range(start, end):
         for worse in range(end - 1, better, -1):
             if level[worse] == level[better]:
@@ -71,33 +115,31 @@ def _add_costs(start, end, row, level, theta, cost):
 
 
 @nb.njit(cache=True, nogil=True)
-def _distance(start, end, row, level, before, inside):
+def _distance(lists, number, times):
     """The time that the chain had each pair of a list in the opposite order, summed over the pairs."""
+    start, end, row, level = lists.row_starts[number], lists.row_starts[number + 1], lists.row, lists.level
     total = 0.0
     for better in range(start, end):
         for worse in range(end - 1, better, -1):
             if level[worse] == level[better]:
                 break
-            total += inside[row[worse]] - before[row[better], row[worse]]
+            total += times.inside[row[worse]] - times.before[row[better], row[worse]]
     return total
 
 
 @nb.njit(cache=True, nogil=True)
-def _run(cost, worth, rest, current, k, steps, state, before, inside, at, samples):
-    """Run one chain, and return its number of steps.
-
-    `before` gets the time that two items had places, the one before the other; `inside`, the time that each had one.
-    """
-    n = len(current)
-    random, reach = state
+def _run(cost, worth, rest, chain, steps, times, orders):
+    """Run one chain, store an order after every so many steps, and return the number of all steps."""
+    current, random, reach = chain
+    n, k = len(current), orders.shape[1]
+    before, since = times.before, times.since  # not in `_move`, which is called at nearly every step
     odds, row_sum, lengths = _odds(cost), _sums(cost), _lengths(reach[0])
-    since, entered = np.zeros((n, n)), np.zeros(n)
     left = np.empty(k + 1)  # the worth of the items left to choose from, at each place
     left[k] = _outside(worth, rest, current, k)
     for p in range(k - 1, -1, -1):
         left[p] = left[p + 1] + worth[current[p]]
     tried = np.zeros(2)  # long moves proposed, and accepted
-    for number in range(len(samples) if n > 1 else 0):
+    for number in range(len(orders) if n > 1 else 0):
         for now in range(number * steps, (number + 1) * steps):
             drawn = _next(random)
             if k < n and _below(drawn, k) == 0:
@@ -107,29 +149,30 @@ def _run(cost, worth, rest, current, k, steps, state, before, inside, at, sample
                 if _unit(_next(random)) * worth[a] < worth[b] * change:
                     current[k - 1], current[other] = b, a
                     left[k] = _outside(worth, rest, current, k)
-                    _note_exchange(a, b, current, k, now, before, since, inside, entered)
+                    _note_exchange(a, b, current, k, now, times)
             elif k > 1:
                 length = lengths[drawn & LENGTH_BITS]
                 p = _below(_next(random), k - length)
-                down = drawn & DOWN > 0
-                moved = _move(p, p + length, down, _unit(_next(random)), odds, worth, left, current, now, before, since)
+                move = p, p + length, drawn & DOWN > 0
+                moved = _move(move, _unit(_next(random)), odds, worth, left, current, now, before, since)
                 if 2 * length > reach[0]:
                     tried[0] += 1
                     tried[1] += moved
         for p in range(k):
-            samples[number, at + p] = current[p]
+            orders[number, p] = current[p]
     _adapt(reach, k, tried)
-    end = max(len(samples) * steps, 1)
-    _note_end(current, k, end, before, since, inside, entered)
+    end = max(len(orders) * steps, 1)
+    _note_end(current, k, end, times)
     return end
 
 
 @nb.njit(cache=True, nogil=True)
-def _move(p, q, down, chance, odds, worth, left, current, now, before, since):
-    """Move the item at p after the one at q, or the one at q before that at p, if accepted; return whether it was.
+def _move(move, chance, odds, worth, left, current, now, before, since):
+    """Make a move if it is accepted: of the item at p after the one at q (down), or of the one at q before that at p.
 
     `new` is the worth of the items left after the move; always a sum from below, because differences lose digits.
     """
+    p, q, down = move
     a = current[p] if down else current[q]
     new, ratio = left[q + 1], 1.0
     for step in range(q - p):
@@ -221,23 +264,23 @@ def _exchange_change(cost, row_sum, current, k, a, b):
 
 
 @nb.njit(cache=True, nogil=True)
-def _note_exchange(a, b, current, k, now, before, since, inside, entered):
+def _note_exchange(a, b, current, k, now, times):
     """Add up the times that end when b takes the last place from a."""
-    inside[a] += now - entered[a]
-    entered[b] = now
+    times.inside[a] += now - times.entered[a]
+    times.entered[b] = now
     for p in range(k - 1):
-        before[current[p], a] += now - since[current[p], a]
-        since[current[p], b] = now
+        times.before[current[p], a] += now - times.since[current[p], a]
+        times.since[current[p], b] = now
 
 
 @nb.njit(cache=True, nogil=True)
-def _note_end(current, k, end, before, since, inside, entered):
+def _note_end(current, k, end, times):
     """Add up the times that last until the end of the chain."""
     for p in range(k):
         a = current[p]
-        inside[a] += end - entered[a]
+        times.inside[a] += end - times.entered[a]
         for q in range(p + 1, k):
-            before[a, current[q]] += end - since[a, current[q]]
+            times.before[a, current[q]] += end - times.since[a, current[q]]
 
 
 @nb.njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from crowdrank.learning.ltrma.crowd_lists import CrowdLists, Whole
-from crowdrank.learning.ltrma.order_kernels import sample_orders
+from crowdrank.learning.ltrma.order_kernels import Chains, Posterior, Sampled, TaskLists, sample_orders
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
@@ -45,12 +45,14 @@ class SampledOrders:
         worth = np.exp(np.clip(score, -HIGHEST, HIGHEST))
         drawn = np.empty((samples, self.sample_starts[-1]), np.int64)
         distance = np.zeros(len(lists))
-        arrays = (lists.places, lists.candidate_starts, lists.list_starts, lists.row_starts, lists.row, lists.level)
-        own, rest = worth[lists.candidate], self._rest(worth)
+        own_lists = TaskLists(
+            lists.places, lists.candidate_starts, lists.list_starts, lists.row_starts, lists.row, lists.level
+        )
+        posterior = Posterior(theta, worth[lists.candidate], self._rest(worth))
+        chains, sampled = Chains(self.order, self.state, self.reach), Sampled(self.sample_starts, drawn, distance)
 
         def work(tasks: tuple[int, int]) -> None:
-            chain = self.order, self.state, self.reach
-            sample_orders(arrays, theta, own, rest, *chain, sweeps, *tasks, self.sample_starts, drawn, distance)
+            sample_orders(own_lists, posterior, chains, *tasks, sweeps, sampled)
 
         for _ in parallel_map(work, pairwise(self.parts)):
             pass

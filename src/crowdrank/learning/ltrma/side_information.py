@@ -196,7 +196,7 @@ def _pairs_of(each: Better, names: Sequence[str]) -> list[tuple[int, int, float]
     better = _code(each.annotator, names)
     others = range(len(names)) if each.than is None else [_code(name, names) for name in each.than]
     if each.than is not None and better in others:
-        raise SideError(f"side information says that {each.annotator!r} is better than themselves; remove one of them")
+        raise SideError(f"side information says that {each.annotator!r} is better than {each.annotator!r}; remove this")
     return [(better, worse, each.confidence) for worse in others if worse != better]
 
 

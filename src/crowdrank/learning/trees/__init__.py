@@ -1,1 +1,4 @@
-"""Rankers of gradient-boosted trees (LightGBM): `lambdamart`, from labels; `gda-pw-mart`, from grades of annotators."""
+"""Rankers of gradient-boosted trees (LightGBM): they learn from labels, or from the grades of annotators.
+
+Methods: `lambdamart`, `gda-pw-mart`.
+"""

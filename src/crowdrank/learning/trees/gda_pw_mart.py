@@ -45,7 +45,7 @@ from crowdrank.methods.grades.curves.curves import CurveFit, Curves
 from crowdrank.methods.grades.curves.relevance import Graded, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.target_measure import Target, target
-from crowdrank.settings import check, check_fit, check_whole_number, is_number
+from crowdrank.settings import check_fit, check_not_negative, check_whole_number
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments
 
 
@@ -77,8 +77,8 @@ class GDAPWMART:
         check_trees(self)
         if self.measure is not None:
             target(self.measure)
-        for name, value in (("rest", self.rest), ("shrinkage", self.shrinkage)):
-            check(is_number(value) and 0 <= value < float("inf"), name, value, "a number of at least 0")
+        check_not_negative("rest", self.rest)
+        check_not_negative("shrinkage", self.shrinkage)
         check_whole_number("partners", self.partners)
 
     def learn(self, features: Features, data: TrainingData) -> Ranker:

@@ -35,7 +35,7 @@ from crowdrank.methods.catalogue import fit
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns
 from crowdrank.methods.supervised.cells.target_measure import target
-from crowdrank.settings import SettingError, check
+from crowdrank.settings import SettingError, check, check_flag
 from crowdrank.study import KINDS, Floats, JudgmentError, Judgments, entries_in
 
 
@@ -61,7 +61,7 @@ class LambdaMART:
 
     def __post_init__(self) -> None:
         check_trees(self)
-        check(isinstance(self.soft, bool), "soft", self.soft, "true or false")
+        check_flag("soft", self.soft)
         check(
             not self.soft or self.labels in (None, "dawid-skene"),
             "labels",

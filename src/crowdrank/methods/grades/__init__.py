@@ -1,4 +1,4 @@
-"""Methods for grades: every annotator gives items a grade on a scale.
+"""Methods for grades: every annotator gives items a grade on a scale. Their shared parts are in `curves`.
 
-`mean`, `majority-vote`, `dawid-skene`, `rasch`, `gda`, `gda-pw`. Their shared parts are in `curves`.
+Methods: `mean`, `majority-vote`, `dawid-skene`, `rasch`, `gda`, `gda-pw`.
 """

@@ -46,7 +46,7 @@ from crowdrank.numerics.groups import Places, grouped
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
-from crowdrank.settings import check, check_fit, check_whole_number
+from crowdrank.settings import check_fit, check_flag, check_not_negative, check_whole_number
 from crowdrank.study import Codes, Floats, Judgments
 
 SMALLEST = 1e-10  # probability: an event that never happened is not impossible
@@ -71,10 +71,11 @@ class DawidSkene:
     tol: float = 1e-3  # the fit ends when the class probabilities move less than this in a step, on average
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_not_negative("prior", self.prior)
+        check_fit(None, self.max_iter, self.tol)
         if self.classes is not None:
             check_whole_number("classes", self.classes, 2, 100)
-        check(isinstance(self.ordinal, bool), "ordinal", self.ordinal, "true or false")
+        check_flag("ordinal", self.ordinal)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the grade that the crowd gives to items of their class."""

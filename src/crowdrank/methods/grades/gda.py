@@ -33,11 +33,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.grades.curves.curves import CurveFit, check_shrinkage
+from crowdrank.methods.grades.curves.curves import CurveFit
 from crowdrank.methods.grades.curves.relevance import graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
-from crowdrank.settings import check_choice, check_fit
+from crowdrank.settings import check_choice, check_fit, check_flag, check_not_negative
 from crowdrank.study import Judgments
 
 
@@ -61,10 +61,11 @@ class GDA:
     tol: float = 1e-3  # the fit ends when no relevance moves further than this in a step
 
     def __post_init__(self) -> None:
-        check_shrinkage(self.shrinkage)
+        check_not_negative("shrinkage", self.shrinkage)
         check_fit(None, self.max_iter, self.tol)
         check_choice("quality_per", self.quality_per, ("study", "task"))
         check_choice("means", self.means, ("free", "ordered"))
+        check_flag("difficulty", self.difficulty)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their expected relevance."""

@@ -35,7 +35,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
-from crowdrank.methods.grades.curves.curves import CurveFit, check_shrinkage
+from crowdrank.methods.grades.curves.curves import CurveFit
 from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
 from crowdrank.methods.grades.curves.relevance import Relevance, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
@@ -43,7 +43,7 @@ from crowdrank.methods.result import check_kinds
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_choice, check_fit, check_whole_number
+from crowdrank.settings import check_choice, check_fit, check_flag, check_not_negative, check_whole_number
 from crowdrank.study import Codes, Floats, Judgments
 
 
@@ -69,10 +69,11 @@ class GDAPW:
     seed: int = 0  # of the sample of pairs
 
     def __post_init__(self) -> None:
-        check_shrinkage(self.shrinkage)
+        check_not_negative("shrinkage", self.shrinkage)
         check_fit(None, self.max_iter, self.tol)
         check_choice("quality_per", self.quality_per, ("study", "task"))
         check_choice("means", self.means, ("free", "ordered"))
+        check_flag("difficulty", self.difficulty)
         check_whole_number("partners", self.partners)
         check_whole_number("seed", self.seed, least=0)
 

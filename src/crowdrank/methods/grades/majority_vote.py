@@ -25,7 +25,7 @@ from crowdrank.convert import Levels, grade_levels
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check
+from crowdrank.settings import check_flag
 from crowdrank.study import Codes, Floats, Judgments
 
 TIE_BREAK = 1e-3  # how far the mean grade may move a score, as a share of the smallest step between winning grades
@@ -46,7 +46,7 @@ class MajorityVote:
     by_mean: bool = True  # order items of the same winning grade by their mean grade
 
     def __post_init__(self) -> None:
-        check(isinstance(self.by_mean, bool), "by_mean", self.by_mean, "true or false")
+        check_flag("by_mean", self.by_mean)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their most frequent grade."""

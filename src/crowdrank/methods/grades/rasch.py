@@ -42,7 +42,7 @@ from crowdrank.numerics.laplace import LARGEST_DENSE, dense_spread
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.threads import RowSum
-from crowdrank.settings import check, check_fit, is_number
+from crowdrank.settings import check_fit, check_flag, check_positive
 from crowdrank.study import Codes, Floats, Judgments
 
 CROWD_SPREAD = 10.0  # standard deviation of the crowd's thresholds around 0: a vague prior
@@ -73,10 +73,9 @@ class Rasch:
     def __post_init__(self) -> None:
         check_fit(None, self.max_iter, self.tol)
         for name in ("relevance_spread", "threshold_spread", "difficulty_spread"):
-            value = getattr(self, name)
-            check(is_number(value) and 0 < value < np.inf, name, value, "a number above 0")
+            check_positive(name, getattr(self, name))
         for name in ("difficulty", "intervals"):
-            check(isinstance(getattr(self, name), bool), name, getattr(self, name), "true or false")
+            check_flag(name, getattr(self, name))
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their relevance."""

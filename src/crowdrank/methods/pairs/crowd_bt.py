@@ -46,7 +46,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.settings import check_beta, check_choice, check_fit
+from crowdrank.settings import check_beta, check_choice, check_fit, check_flag
 from crowdrank.study import KINDS, Gold, Judgments
 
 
@@ -78,6 +78,8 @@ class CrowdBT:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
+        check_flag("order_bias", self.order_bias)
+        check_flag("intervals", self.intervals)
         check_beta("quality_prior", self.quality_prior)
         check_choice("quality_per", self.quality_per, ("study", "task"))
 

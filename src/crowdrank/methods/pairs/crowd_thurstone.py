@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.settings import check_beta, check_choice, check_fit
+from crowdrank.settings import check_beta, check_choice, check_fit, check_flag
 from crowdrank.study import KINDS, Gold, Judgments
 
 
@@ -50,6 +50,7 @@ class CrowdThurstone:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
+        check_flag("intervals", self.intervals)
         check_beta("quality_prior", self.quality_prior)
         check_choice("quality_per", self.quality_per, ("study", "task"))
 

@@ -28,7 +28,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
-from crowdrank.settings import check
+from crowdrank.settings import check, check_not_negative, check_positive, is_number
 from crowdrank.study import KINDS, Judgments
 
 
@@ -51,10 +51,10 @@ class Elo:
     scale: float = 400.0  # the lead, in points, at which the odds of winning are `base` to one
 
     def __post_init__(self) -> None:
-        check(0 <= self.initial < np.inf, "initial", self.initial, "a number of at least 0")
-        check(0 < self.k < np.inf, "k", self.k, "above 0")
-        check(1 < self.base < np.inf, "base", self.base, "above 1")
-        check(0 < self.scale < np.inf, "scale", self.scale, "above 0")
+        check_not_negative("initial", self.initial)
+        check_positive("k", self.k)
+        check(is_number(self.base) and 1 < self.base < np.inf, "base", self.base, "a number above 1")
+        check_positive("scale", self.scale)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their rating after the last vote."""

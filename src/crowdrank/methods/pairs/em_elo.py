@@ -44,7 +44,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, evidence_per_preference, make_consensus
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_fit
+from crowdrank.settings import check, check_fit, check_not_negative, check_positive
 from crowdrank.study import KINDS, TIE, Codes, Floats, Judgments, Pairs
 
 
@@ -68,12 +68,13 @@ class EMElo:
     tol: float = 1e-8  # the fit ends when a step changes no logit of quality and no rating / (scale / log 10) by more
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_not_negative("prior", self.prior)
+        check_fit(None, self.max_iter, self.tol)
         given = self.quality_prior
         fits = isinstance(given, tuple) and len(given) == 2 and 1 < given[1] < given[0] < np.inf
         check(fits, "quality_prior", given, "two numbers above 1, the first the greater")
-        check(0 <= self.initial < np.inf, "initial", self.initial, "a number of at least 0")
-        check(0 < self.scale < np.inf, "scale", self.scale, "above 0")
+        check_not_negative("initial", self.initial)
+        check_positive("scale", self.scale)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their rating; annotators count by their quality."""

@@ -22,7 +22,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check_fit
+from crowdrank.settings import check_fit, check_flag
 from crowdrank.study import KINDS, Judgments, Pairs
 
 
@@ -47,6 +47,7 @@ class MajorityBradleyTerry:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
+        check_flag("intervals", self.intervals)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their strength in majority contests."""

@@ -43,7 +43,7 @@ from crowdrank.methods.result import (
     make_consensus,
 )
 from crowdrank.numerics.special import NORMAL_95
-from crowdrank.settings import check, check_beta, is_number
+from crowdrank.settings import check, check_beta, check_positive
 from crowdrank.study import KINDS, Judgments
 
 
@@ -65,7 +65,7 @@ class OnlineCrowdBT:
     quality_prior: tuple[float, float] = (2.0, 1.0)  # Beta(α, β) on quality
 
     def __post_init__(self) -> None:
-        check(is_number(self.prior) and 0 < self.prior < np.inf, "prior", self.prior, "a number above 0")
+        check_positive("prior", self.prior)
         check(
             self.quality_prior is not None, "quality_prior", self.quality_prior, "a tuple of two numbers of at least 1"
         )

@@ -37,7 +37,7 @@ from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_fit, is_number
+from crowdrank.settings import check_fit, check_not_negative
 from crowdrank.study import KINDS, Floats, Judgments
 
 SHIFT = 1e-9  # weight of the squares of the scores: makes their shift unique
@@ -62,7 +62,7 @@ class SVP:
 
     def __post_init__(self) -> None:
         check_fit(None, self.max_iter, self.tol)
-        check(is_number(self.penalty) and 0 <= self.penalty < np.inf, "penalty", self.penalty, "a number of at least 0")
+        check_not_negative("penalty", self.penalty)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the row means of the completed preferences."""

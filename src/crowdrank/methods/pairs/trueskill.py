@@ -25,7 +25,7 @@ Herbrich, Minka, Graepel: TrueSkill: a Bayesian skill rating system, NIPS 2006.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erfc, exp, expm1, inf, pi, sqrt
+from math import erfc, exp, expm1, pi, sqrt
 from statistics import NormalDist
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
 from crowdrank.numerics.special import NORMAL_95
-from crowdrank.settings import check
+from crowdrank.settings import check, check_not_negative, check_positive, is_number
 from crowdrank.study import KINDS, Judgments
 
 TAIL = 5.0  # beyond it a continued fraction is exact, where quotients of tiny probabilities lose digits
@@ -66,11 +66,12 @@ class TrueSkill:
     draw_probability: float = 0.1  # probability of a tie between equal items
 
     def __post_init__(self) -> None:
-        check(0 <= self.mu < inf, "mu", self.mu, "a number of at least 0")
-        check(0 < self.sigma < inf, "sigma", self.sigma, "above 0")
-        check(0 < self.beta < inf, "beta", self.beta, "above 0")
-        check(0 <= self.tau < inf, "tau", self.tau, "a number of at least 0")
-        check(0 <= self.draw_probability < 1, "draw_probability", self.draw_probability, "at least 0 and below 1")
+        check_not_negative("mu", self.mu)
+        check_positive("sigma", self.sigma)
+        check_positive("beta", self.beta)
+        check_not_negative("tau", self.tau)
+        fits = is_number(self.draw_probability) and 0 <= self.draw_probability < 1
+        check(fits, "draw_probability", self.draw_probability, "a number of at least 0 and below 1")
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their expected strength after the last vote."""

@@ -24,7 +24,7 @@ from typing import ClassVar
 from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
 from crowdrank.methods.protocols import Description
-from crowdrank.settings import check, check_fit
+from crowdrank.settings import check_fit, check_flag, check_positive
 from crowdrank.study import KINDS, Judgments
 
 
@@ -50,7 +50,8 @@ class VarianceBT:
 
     def __post_init__(self) -> None:
         check_fit(self.prior, self.max_iter, self.tol)
-        check(self.slope_spread > 0, "slope_spread", self.slope_spread, "above 0")
+        check_positive("slope_spread", self.slope_spread)
+        check_flag("intervals", self.intervals)
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""

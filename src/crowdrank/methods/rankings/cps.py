@@ -38,7 +38,7 @@ from crowdrank.methods.result import agreement, annotator_columns, check_kinds, 
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_fit, is_number
+from crowdrank.settings import check_fit, check_not_negative
 from crowdrank.study import Codes, Floats, Gold, JudgmentError, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 100_000_000  # items to choose among, times annotators: 800 MB
@@ -51,7 +51,7 @@ class CPS:
     description: ClassVar[Description] = Description(
         name="cps",
         family="rankings",
-        summary="Stage by stage the item that the fewest remaining ones were preferred to; learns weights from gold.",
+        summary="At each stage, the item that loses to the fewest remaining ones; can learn weights from gold.",
         takes=("rankings", "grades"),
         starts_from_gold=True,
     )
@@ -60,8 +60,7 @@ class CPS:
     tol: float = 1e-8  # the step of θ at which learning has converged
 
     def __post_init__(self) -> None:
-        holds = is_number(self.penalty) and 0 <= self.penalty < float("inf")
-        check(holds, "penalty", self.penalty, "a number of at least 0")
+        check_not_negative("penalty", self.penalty)
         check_fit(None, 1, self.tol)
 
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:

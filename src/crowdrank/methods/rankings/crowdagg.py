@@ -68,7 +68,7 @@ from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_beta, check_choice, check_fit
+from crowdrank.settings import check, check_beta, check_choice, check_fit, check_fraction
 from crowdrank.study import KINDS, Codes, Floats, Judgments
 
 Measure = Literal["ndcg", "rbp"] | Callable[[int], float]
@@ -103,7 +103,7 @@ class CrowdAgg:
     def __post_init__(self) -> None:
         if not callable(self.measure):
             check_choice("measure", self.measure, ("ndcg", "rbp"))
-        check(0 < self.persistence < 1, "persistence", self.persistence, "between 0 and 1")
+        check_fraction("persistence", self.persistence)
         check_choice("contest", self.contest, ("judged", "task", "hard", "literal"))
         check_choice("quality", self.quality, ("estimated", "equal"))
         check_choice("quality_per", self.quality_per, ("study", "task"))

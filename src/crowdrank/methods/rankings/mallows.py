@@ -40,7 +40,7 @@ from crowdrank.methods.result import agreement, annotator_columns, check_kinds, 
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.mallows import CLEAREST, one_more
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, check_whole_number, is_number
+from crowdrank.settings import check_flag, check_not_negative, check_whole_number
 from crowdrank.study import Codes, Floats, Judgments, Rankings, Vocabulary
 
 LARGEST_EXACT = 20  # items whose subsets fit in memory
@@ -66,7 +66,8 @@ class Mallows:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check(is_number(self.prior) and 0 <= self.prior < float("inf"), "prior", self.prior, "a number of at least 0")
+        check_not_negative("prior", self.prior)
+        check_flag("extended", self.extended)
         check_whole_number("exact", self.exact, 2, LARGEST_EXACT)
         check_whole_number("seed", self.seed, least=0)
         object.__setattr__(self, "weights", check_weights(self.weights))

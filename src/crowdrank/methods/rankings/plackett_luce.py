@@ -40,7 +40,7 @@ from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, blo
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
-from crowdrank.settings import check_fit
+from crowdrank.settings import check_fit, check_flag, check_not_negative
 from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
@@ -67,7 +67,9 @@ class PlackettLuce:
     tol: float = 1e-8  # the step of a score at which the fit has converged
 
     def __post_init__(self) -> None:
-        check_fit(self.prior, self.max_iter, self.tol)
+        check_not_negative("prior", self.prior)
+        check_fit(None, self.max_iter, self.tol)
+        check_flag("intervals", self.intervals)
         object.__setattr__(self, "weights", check_weights(self.weights))
 
     def fit(self, judgments: Judgments) -> Consensus:

@@ -27,7 +27,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.sums import sum_by
-from crowdrank.settings import check, is_number
+from crowdrank.settings import check_positive
 from crowdrank.study import Judgments
 
 
@@ -47,7 +47,7 @@ class RRF:
     weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
 
     def __post_init__(self) -> None:
-        check(is_number(self.k) and 0 < self.k < float("inf"), "k", self.k, "a number above 0")
+        check_positive("k", self.k)
         object.__setattr__(self, "weights", check_weights(self.weights))
 
     def fit(self, judgments: Judgments) -> Consensus:

@@ -1,4 +1,4 @@
-"""Methods that learn from gold first, and then rank judgments of any kind.
+"""Methods that learn from gold first, and then rank judgments of any kind. Their shared parts are in `cells`.
 
-`crf`, `svd`, `boosted`, `ensemble`, `weighted-borda`, `weighted-rrf`. Their shared parts are in `cells`.
+Methods: `crf`, `svd`, `boosted`, `ensemble`, `weighted-borda`, `weighted-rrf`.
 """

@@ -1,7 +1,7 @@
 """Borda count with a weight for every annotator, learned from gold: a simple baseline.
 
-An item's score is the sum over lists of the share of the list's other items it beats, times the weight of the annotator
-who made the list. The weights are learned as in `crf`, and may be negative.
+An item's score is the sum over lists of the share of the list that it beats (half of itself and of tied items), times
+the weight of the annotator who made the list. The weights are learned as in `crf`, and may be negative.
 
 >>> import crowdrank as cr
 >>> who, items = ["ann", "ann", "bob", "bob"] * 2, list("xyyxuvvu")

@@ -24,7 +24,7 @@ from crowdrank.convert import as_rankings
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.cells import Cells, ranks_of, summed
 from crowdrank.methods.supervised.cells.linear import LinearMethod
-from crowdrank.settings import check
+from crowdrank.settings import check_not_negative
 from crowdrank.study import Judgments
 
 
@@ -47,7 +47,7 @@ class WeightedRRF(LinearMethod):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check(isinstance(self.k, int | float) and 0 <= self.k < float("inf"), "k", self.k, "a number of at least 0")
+        check_not_negative("k", self.k)
         LinearMethod.__post_init__(self)
 
     def cells(self, judgments: Judgments) -> Cells:

@@ -22,7 +22,6 @@ from crowdrank.methods.grades.curves.kernels import Nodes
 from crowdrank.methods.grades.curves.scales import Scales
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.threads import RowSum
-from crowdrank.settings import check, is_number
 from crowdrank.study import Codes, Floats
 
 REACH = 4.0  # the grid of relevance goes from minus to plus this, in standard deviations of its prior
@@ -188,12 +187,6 @@ class Curves:
             others = np.exp(log - log.max(axis=1, keepdims=True))
             relevance[part] = others @ self.nodes.x / others.sum(axis=1)
         return relevance
-
-
-def check_shrinkage(value: object) -> None:
-    """Refuse what cannot be the setting `shrinkage`."""
-    holds = is_number(value) and 0 <= value < float("inf")  # type: ignore[operator]
-    check(holds, "shrinkage", value, "a number of at least 0")
 
 
 class CurveFit:

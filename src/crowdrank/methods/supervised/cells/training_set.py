@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.target_measure import Target, worth_of_list
-from crowdrank.numerics.groups import run_starts
+from crowdrank.numerics.groups import ranges, run_starts
 from crowdrank.numerics.permutations import MOST_ITEMS
 from crowdrank.study import Floats, Gold, Ids, JudgmentError, Judgments, Vocabulary, ids, recode
 
@@ -140,7 +140,7 @@ def sampled(
     later[order[firsts]] = False
     order = np.argsort(task + draw + later / 2)
     sizes = np.bincount(task, minlength=len(tasks))
-    place = np.arange(len(entries)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place = ranges(np.zeros_like(sizes), sizes)
     drawn = place < MOST_ITEMS
     rows = np.zeros((len(tasks), MOST_ITEMS), np.int64)
     rows[task[drawn], place[drawn]] = entries[order[drawn]]

@@ -1,3 +1,5 @@
+"""Rankers learned together with true orders and expertise."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -8,22 +10,6 @@ from scipy.stats import spearmanr
 import crowdrank as cr
 from crowdrank.settings import SettingError
 
-
-def made(seed=0, tasks=60, items=10, annotators=6, theta=None, **crowd):
-    """Two features that tell the true order but for noise, and a crowd."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(tasks * items, 2))
-    names = {"task": np.repeat(np.arange(tasks), items).tolist(), "item": np.tile(np.arange(items), tasks).tolist()}
-    features = cr.features({**names, "a": x[:, 0], "b": x[:, 1]})
-    gold = cr.gold({**names, "score": x @ [1.0, 3.0] + rng.normal(0, 0.2, len(x))})
-    own = np.linspace(-0.7, 0.1, annotators) if theta is None else theta
-    return features, gold, cr.simulate.rankings(annotators=annotators, theta=own, gold=gold, seed=seed, **crowd)
-
-
-def tau(ranker, features, gold):
-    return cr.evaluate(ranker.rank(features), gold, ["tau"]).mean["tau"]
-
-
 CROWDS = {
     "full lists": {},
     "parts of the items": {"length": 5, "tasks": 200},
@@ -33,7 +19,7 @@ CROWDS = {
 
 
 @pytest.mark.parametrize("crowd", CROWDS)
-def test_joint_learning_finds_ranker_and_annotators(crowd):
+def test_joint_learning_finds_ranker_and_annotators(crowd, made, tau):
     features, gold, study = made(**CROWDS[crowd])
     test, truth, _ = made(seed=99)
     joint = cr.learn("ltrma-mle", features, study.judgments)
@@ -45,7 +31,7 @@ def test_joint_learning_finds_ranker_and_annotators(crowd):
     assert joint.fit.converged
 
 
-def test_theta_and_quality_are_those_of_the_crowd():
+def test_theta_and_quality_are_those_of_the_crowd(made):
     theta = np.array([-1.5, -0.8, -0.4, -0.1, 0.3])
     features, _, study = made(tasks=300, annotators=5, theta=theta)
     found = cr.learn("ltrma-mle", features, study.judgments).annotators
@@ -54,7 +40,7 @@ def test_theta_and_quality_are_those_of_the_crowd():
     assert found["verdict"].to_list()[-1] == "reversed"
 
 
-def test_only_the_first_places():
+def test_only_the_first_places(made, tau):
     features, gold, study = made(tasks=80, annotators=8, theta=np.linspace(-0.8, 0.0, 8))
     test, truth, _ = made(seed=99)
     ranker = cr.learn("ltrma-mle", features, study.judgments, top=4)
@@ -64,7 +50,7 @@ def test_only_the_first_places():
     assert guesser == pytest.approx(0.5, abs=0.05)  # though most pairs are below the first places
 
 
-def test_grades_are_lists_with_ties():
+def test_grades_are_lists_with_ties(made, tau):
     features, gold, _ = made(tasks=80)
     rng = np.random.default_rng(1)
     noise = np.array([0.3, 0.5, 1.0, 3.0])
@@ -81,27 +67,7 @@ def test_grades_are_lists_with_ties():
     assert ranker.annotators["theta"].to_list() == sorted(ranker.annotators["theta"])
 
 
-def test_side_information_helps_where_the_crowd_is_weak():
-    """Two good annotators among six of whom four reverse the order cannot be found without side information."""
-    theta = np.array([-0.5, -0.5, 0.25, 0.25, 0.25, 0.25])
-    features, _, study = made(tasks=40, annotators=6, theta=theta)
-    test, truth, _ = made(seed=99)
-    first, known = (
-        str(study.judgments.vocabulary.annotators[0]),
-        np.where(study.gold.vocabulary.entry_task < 5, study.gold.value, np.nan),
-    )
-    some = cr.Gold(study.gold.vocabulary, known, "score")
-    helped = {
-        "ltrma-s1": cr.Side(truth=some),
-        "ltrma-s2": cr.Side(ranges=(cr.Range(first, -3, -0.3),)),
-        "ltrma-s3": cr.Side(orders=(cr.Better(first), cr.Better(str(study.judgments.vocabulary.annotators[1])))),
-    }
-    for name, side in helped.items():
-        ranker = cr.learn(name, features, study.judgments, side=side)
-        assert tau(ranker, test, truth) > 0.8, name
-
-
-def test_sparse_lists_are_followed_to_the_end():
+def test_sparse_lists_are_followed_to_the_end(made):
     """Five of fifteen items in each list: steps are short, and must not count as converged.
 
     True side information leads to the same estimates.
@@ -123,7 +89,7 @@ def test_sparse_lists_are_followed_to_the_end():
 @pytest.mark.parametrize(
     "known", [{"ranges": (cr.Range("a1", -0.9, 0.1, 20.0),)}, {"orders": (cr.Better("a1", None, 20.0),)}]
 )
-def test_one_annotator_known_to_be_good_outweighs_the_others(known):
+def test_one_annotator_known_to_be_good_outweighs_the_others(known, made):
     features, _, study = made(tasks=60, annotators=5, theta=np.array([-0.4, 0.4, 0.3, 0.2, 0.1]), length=6)
     names = [str(name) for name in study.judgments.vocabulary.annotators]
     kind, (one,) = next(iter(known.items()))
@@ -133,39 +99,7 @@ def test_one_annotator_known_to_be_good_outweighs_the_others(known):
     assert np.corrcoef(alone.annotators["theta"], study.annotators["theta"])[0, 1] < 0
 
 
-def test_long_lists_of_weak_annotators_are_not_reversed():
-    """θ of lists of a hundred items is much closer to 0 than the first θ: momentum must not carry it across."""
-    theta = np.array([0.02, -0.3, -0.14, -0.03, -0.07])
-    features, _, study = made(items=100, tasks=12, annotators=5, theta=theta)
-    for name in ("ltrma-d", "ltrma-mle"):
-        found = cr.learn(name, features, study.judgments)
-        np.testing.assert_allclose(found.annotators["theta"], theta, rtol=0.2, atol=0.01)
-
-
-def test_tasks_with_truth_need_no_crowd():
-    features, gold, study = made(tasks=20)
-    ten = [str(task) for task in range(10)]
-    rest = study.judgments.vocabulary.tasks
-    some = cr.Gold(
-        gold.vocabulary,
-        np.where(np.isin(rest[gold.vocabulary.entry_task].astype(str), ten), gold.value, np.nan),
-        "score",
-    )
-    ranker = cr.learn("ltrma-s1", features, study.judgments, side=cr.Side(truth=some))
-    assert tau(ranker, features, gold) > 0.9
-    other = cr.gold({"task": ["nowhere"], "item": ["x"], "grade": [1]})
-    with pytest.raises(cr.JudgmentError, match="about no item with features"):
-        cr.learn("ltrma-s1", features, study.judgments, side=cr.Side(truth=other))
-
-
-@pytest.mark.parametrize("name", ["ltrma-s1", "ltrma-s2", "ltrma-s3"])
-def test_methods_for_side_information_require_it(name):
-    features, _, study = made(tasks=3)
-    with pytest.raises(SettingError, match=f"{name} needs .* as side information"):
-        cr.learn(name, features, study.judgments)
-
-
-def test_side_information_is_refused_where_it_has_no_use():
+def test_side_information_is_refused_where_it_has_no_use(made):
     features, gold, _ = made(tasks=3)
     with pytest.raises(SettingError, match=r"listmle does not use side information; .*ltrma-mle"):
         cr.learn("listmle", features, gold, side=cr.Side())
@@ -189,3 +123,11 @@ def test_lists_without_an_order_are_refused():
 def test_bad_settings_are_refused(given):
     with pytest.raises(SettingError):
         cr.LTRMAMLE(**given)
+
+
+def test_long_lists_of_weak_annotators_are_not_reversed(made):
+    """θ of lists of a hundred items is much closer to 0 than the first θ: momentum must not carry it across."""
+    theta = np.array([0.02, -0.3, -0.14, -0.03, -0.07])
+    features, _, study = made(items=100, tasks=12, annotators=5, theta=theta)
+    found = cr.learn("ltrma-mle", features, study.judgments)
+    np.testing.assert_allclose(found.annotators["theta"], theta, rtol=0.2, atol=0.01)
