@@ -12,25 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities
+from crowdrank.methods.verdicts import N_QUALITIES, USUAL_CROWD, VIRTUAL_ANNOTATORS, WIDTH, beta_shares
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
 
-N_QUALITIES = 25
-WIDTH = 1 / N_QUALITIES
-QUALITY = (np.arange(N_QUALITIES) + 0.5) * WIDTH  # .02, .06, … .98
-VIRTUAL_ANNOTATORS = 10.0
-LEAST_SHARE = 1e-12
 FURTHEST = 0.999  # the largest |2η − 1| considered
-
-
-def beta_shares(alpha: float, beta: float) -> Floats:
-    """The shares of a Beta distribution."""
-    log_density = (alpha - 1) * np.log(QUALITY) + (beta - 1) * np.log(1 - QUALITY)
-    density = np.exp(log_density - log_density.max())
-    return np.asarray(np.maximum(density / density.sum(), LEAST_SHARE))
-
-
-USUAL_CROWD = 0.85 * beta_shares(8, 2) + 0.10 * beta_shares(30, 30) + 0.05 * beta_shares(2, 8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

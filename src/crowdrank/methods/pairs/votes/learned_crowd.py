@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crowdrank.methods.pairs.votes.crowd import N_QUALITIES, QUALITY, Crowd, beta_shares, crowd_of
+from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, find_mode, follow, mode_at, with_learned
+from crowdrank.methods.verdicts import N_QUALITIES, beta_shares
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Gold, Vocabulary

@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdrank.methods.pairs.votes.crowd import LEAST_SHARE, Crowd
+from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
 from crowdrank.methods.pairs.votes.marginal import Evaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
+from crowdrank.methods.verdicts import LEAST_SHARE
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.progress import report
 from crowdrank.study import Floats, Vocabulary
