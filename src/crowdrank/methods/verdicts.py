@@ -31,8 +31,9 @@ def beta_shares(alpha: float, beta: float) -> Floats:
     return np.asarray(np.maximum(density / density.sum(), LEAST_SHARE))
 
 
-# Most are good, some guess, few are reversed.
-USUAL_CROWD = 0.85 * beta_shares(8, 2) + 0.10 * beta_shares(30, 30) + 0.05 * beta_shares(2, 8)
+GOOD, GUESSING, REVERSED = beta_shares(8, 2), beta_shares(30, 30), beta_shares(2, 8)
+USUAL_SHARES = np.array([0.85, 0.10, 0.05])  # most are good, some guess, few are reversed
+USUAL_CROWD = USUAL_SHARES @ np.stack([GOOD, GUESSING, REVERSED])
 
 
 def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
@@ -55,7 +56,7 @@ def crowd_posterior(log_chance: Floats) -> Floats:
         posterior /= posterior.sum(axis=1, keepdims=True)
         total = VIRTUAL_ANNOTATORS * USUAL_CROWD + posterior.sum(axis=0)
         share = total / total.sum()
-    return posterior
+    return np.asarray(posterior)
 
 
 def words_for(quality: Floats, posterior: Floats) -> NDArray[np.object_]:

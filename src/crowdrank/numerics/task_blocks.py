@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
+
+SMALL = 256  # LAPACK is faster beyond, but its threads compete with others for the cores
 
 Entries = NDArray[np.signedinteger[Any]]
 
@@ -66,3 +69,52 @@ def graph_blocks(
         entries.append(order[starts[:-1][sizes == m][:, None] + np.arange(m)])
         matrices.append(cells[first_cell[sizes == m][:, None] + np.arange(m * m)].reshape(-1, m, m))
     return TaskBlocks(tuple(entries), tuple(matrices))
+
+
+def cholesky(stack: Floats) -> Floats:
+    """The lower triangle L of each matrix of a stack, L Lᵀ = M."""
+    if stack.shape[1] > SMALL:
+        return np.asarray(np.linalg.cholesky(stack))
+    lower = np.zeros_like(stack)
+    _cholesky(stack, lower)
+    return lower
+
+
+def inverse_of_triangle(stack: Floats) -> Floats:
+    """The inverse of each lower triangle of a stack."""
+    if stack.shape[1] > SMALL:
+        return np.asarray(np.linalg.inv(stack))
+    inverse = np.zeros_like(stack)
+    _inverse_of_triangle(stack, inverse)
+    return inverse
+
+
+def inverse(stack: Floats) -> Floats:
+    """The inverse of each symmetric, positive definite matrix of a stack."""
+    triangle = inverse_of_triangle(cholesky(stack))
+    return np.asarray(np.matmul(triangle.swapaxes(1, 2), triangle))
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _cholesky(stack, lower):
+    for t in range(stack.shape[0]):
+        for i in range(stack.shape[1]):
+            for j in range(i + 1):
+                total = stack[t, i, j]
+                for k in range(j):
+                    total -= lower[t, i, k] * lower[t, j, k]
+                lower[t, i, j] = np.sqrt(total) if i == j else total / lower[t, j, j]
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _inverse_of_triangle(stack, inverse):
+    n = stack.shape[1]
+    for t in range(stack.shape[0]):
+        for i in range(n):
+            # Row i of the inverse: −(row i of the triangle times the rows above), divided by its last element.
+            for k in range(i):
+                for j in range(k + 1):
+                    inverse[t, i, j] -= stack[t, i, k] * inverse[t, k, j]
+            for j in range(i):
+                inverse[t, i, j] /= stack[t, i, i]
+            inverse[t, i, i] = 1 / stack[t, i, i]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.methods.pairs.votes.camps import camps_of, camps_note
+from crowdrank.methods.pairs.votes.camps import camps_note, camps_of
 from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.posterior import LEVEL, quality_interval
@@ -42,7 +42,7 @@ def describe_annotators(
     *,
     camps: bool,
 ) -> AnnotatorSummary:
-    """The annotators' columns; `camps`: whether people with another taste are possible, because no gold says who is right."""
+    """The annotators' columns. `camps`: people may have another taste, because no gold says who is right."""
     crowd = found.mode.crowd
     posterior = found.mode.posterior if draws is None else draws.posterior
     posterior = _discounted(posterior, crowd.qualities.share, evidence_per_preference(judgments)[profiles.annotator])

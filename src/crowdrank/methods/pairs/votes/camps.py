@@ -50,8 +50,8 @@ def camps_note(camp: Codes, upright: float) -> tuple[str, ...]:
     )
     if upright >= DOUBT:
         return (note,)
-    doubt = f"the opposite ranking explains the votes nearly as well (probability {1 - upright:.2f})"
-    return note, f"{doubt}, so intervals contain both: give gold for a few items (--gold) to decide"
+    doubt = f"the opposite ranking has a probability of {1 - upright:.2f}"
+    return note, f"{doubt}, so intervals contain both; give gold for a few items (--gold) to decide"
 
 
 def camp_rankings(study: VoteStudy, camp: Codes) -> dict[str, NDArray[Any]]:

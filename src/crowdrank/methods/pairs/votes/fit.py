@@ -31,6 +31,7 @@ from crowdrank.methods.pairs.votes.mode import LARGEST_BLOCK, Mode, mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
 from crowdrank.methods.pairs.votes.posterior import ScorePosterior, centred, from_curvature, from_draws
 from crowdrank.methods.pairs.votes.sampler import Draws, sample
+from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
@@ -40,10 +41,10 @@ from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 MOST_SAMPLED_VOTES = 20_000
 MOST_SAMPLED_ENTRIES = 3_000
 MOST_SAMPLED_PARAMETERS = 20_000
-WARM_UP = 100
+WARM_UP = 80
 MOST_DRAWS, FEWEST_DRAWS = 300, 150
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
-VOTES_DRAWN = 1_500_000  # votes times draws: more votes need fewer draws, because the posterior is closer to normal
+VOTES_DRAWN = 1_000_000  # votes times draws: more votes need fewer draws, because the posterior is closer to normal
 
 
 class VoteMethodSettings(Protocol):
@@ -116,9 +117,7 @@ def fit_pairs(
     pairs = pairs if transform is None else transform(pairs)
     free = variant.free_parameters
     table = votes(pairs, judgments.vocabulary, pooled=not free, sides="bias" in free)
-    study = VoteStudy(
-        judgments, pairs, table, profiles_of(judgments, variant.quality_per) if free else POOLED, variant
-    )
+    study = VoteStudy(judgments, pairs, table, profiles_of(judgments, variant.quality_per) if free else POOLED, variant)
     if not free:
         found = _fit_pooled(settings, study)
     elif not variant.has_quality:
@@ -171,7 +170,7 @@ def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
     mode = mode_at(marginal, vocabulary, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
     draws = _draws(marginal, mode, vocabulary)
     given = None if settings.prior is None else score
-    return Found(from_draws(draws, mode, 1.0, vocabulary, given), optimum.fit, chosen)
+    return Found(from_draws(draws, mode, 1.0, study.table, vocabulary, given), optimum.fit, chosen)
 
 
 def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> Found:
@@ -184,7 +183,7 @@ def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold 
     mode = mode_at(marginal, vocabulary, x, crowd_of(np.zeros_like(unknown), unknown, model.priors.quality), hyper)
     mode = mode_at(marginal, vocabulary, x, refined(mode.crowd, mode.posterior), hyper)
     crowd = LearnedCrowd(mode, 1.0)
-    posterior, draws = _posterior(settings, marginal, crowd, vocabulary, _scores(model, optimum, study))
+    posterior, draws = _posterior(settings, marginal, crowd, study, _scores(model, optimum, study))
     annotators = describe_annotators(study.judgments, study.profiles, marginal, crowd, draws, camps=False)
     columns = {**annotators.columns, "quality": logistic(theta.quality)}
     return Found(posterior, optimum.fit, _chosen(model), columns, annotators.extra_columns, notes=annotators.notes)
@@ -194,12 +193,12 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     """Scores with the distributions of scores and quality learned from the votes, and quality integrated out."""
     model, vocabulary = study.marginal_model(), study.vocabulary
     ties = usual_ties(study.table, study.variant.link) or 0.0
-    values = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
+    values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
     start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
     hyper = Hyperparameters(ties=(ties, TIE_SPREAD), usual_ties=ties)
-    ends = {"max_iter": settings.max_iter, "tol": max(settings.tol, FINEST)}
-    found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, **ends)
-    posterior, draws = _posterior(settings, model, found, vocabulary)
+    tol = max(settings.tol, FINEST)
+    found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=tol)
+    posterior, draws = _posterior(settings, model, found, study)
     annotators = describe_annotators(study.judgments, study.profiles, model, found, draws, camps=gold is None)
     return Found(
         posterior,
@@ -220,7 +219,13 @@ def _optimum(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) 
 
 
 def _scores(model: VoteModel, optimum: Minimum, study: VoteStudy) -> Floats:
-    return centred(optimum.x[: model.n_entries], study.vocabulary.entry_task)
+    """Scores relative to the mean of their task; with a given prior they are just those of the model."""
+    score = optimum.x[: model.n_entries]
+    return _relative(score, study) if model.priors.score is None else centred(score, study.vocabulary.entry_task)
+
+
+def _relative(score: Floats, study: VoteStudy) -> Floats:
+    return centred(in_order_of_votes(score, study.table), study.vocabulary.entry_task)
 
 
 def _chosen(model: VoteModel) -> dict[str, Any]:
@@ -237,17 +242,18 @@ def _posterior(
     settings: VoteMethodSettings,
     model: MarginalModel,
     found: LearnedCrowd,
-    vocabulary: Vocabulary,
+    study: VoteStudy,
     score: Floats | None = None,
 ) -> tuple[ScorePosterior, Draws | None]:
     """The posterior of the scores, around `score` where that is given, and the draws if there are any."""
-    at_mode = centred(found.mode.x[: model.n_entries], vocabulary.entry_task) if score is None else score
+    vocabulary = study.vocabulary
+    at_mode = _relative(found.mode.x[: model.n_entries], study) if score is None else score
     if not settings.intervals:
         return ScorePosterior(at_mode, {}), None
     if not _can_sample(model, vocabulary):
         return from_curvature(at_mode, curvature_spread(model, found.mode, vocabulary), vocabulary), None
     draws = _draws(model, found.mode, vocabulary)
-    return from_draws(draws, found.mode, found.upright, vocabulary, score), draws
+    return from_draws(draws, found.mode, found.upright, study.table, vocabulary, score), draws
 
 
 def _can_sample(model: MarginalModel, vocabulary: Vocabulary) -> bool:

@@ -1,9 +1,9 @@
 """The most likely scores of a crowd whose distribution of quality is learned from the votes.
 
-The posterior has several modes: those of a ranking and its mirror image, and poor ones in which nearly everybody
-guesses. So the search starts with a crowd that is as often reversed as good and rarely guesses, which leads to the
-same scores from anywhere, but for their sign. From there both images are followed with the distribution of the crowd
-learned, and the more probable one is kept.
+The posterior has several modes: those of a ranking and its mirror image, in which all scores and qualities are
+reversed, and poor ones in which nearly everybody guesses. So the search starts with a crowd that is as often reversed
+as good and rarely guesses, which leads to the same scores from anywhere, but for their sign. The votes fit both signs
+equally well. What decides between them is that annotators are more often good than reversed, or gold.
 """
 
 from __future__ import annotations
@@ -16,16 +16,13 @@ from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, find_mode, follow, mode_at, with_learned
-from crowdrank.methods.verdicts import N_QUALITIES, beta_shares
-from crowdrank.numerics.newton import dot
-from crowdrank.numerics.sums import sum_by
+from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS
 from crowdrank.study import Floats, Gold, Vocabulary
 
-UNDECIDED_CROWD = 0.4 * beta_shares(8, 2) + 0.2 * beta_shares(30, 30) + 0.4 * beta_shares(2, 8)
+UNDECIDED_CROWD = 0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED
 START_STEPS = 20
 ROUGH = 0.1  # standard errors
-FEW = 0.05  # share of the votes by reversed annotators below which the mirror image is out of the question
-OPPOSITE = -0.5  # correlation of the scores of an image and its mirror image
+ROUNDS = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,23 +44,40 @@ def fit_learned_crowd(
     tol: float,
 ) -> LearnedCrowd:
     """The best mode that can be found; with gold, the image that agrees with it."""
-    ends = {"max_iter": max_iter, "tol": tol}
     undecided = replace(unknown_crowd(model.n_profiles), share=UNDECIDED_CROWD)
-    centre = follow(
-        model, vocabulary, mode_at(model, vocabulary, start, undecided, hyper), max_iter=START_STEPS, tol=ROUGH
-    )
-    upright = _image(model, vocabulary, centre, 1.0, ends)
-    image = None
-    if gold is not None or _reversed_share(model, upright) >= FEW:
-        image = _image(model, vocabulary, centre, -1.0, ends)
-        if _correlation(upright.x, image.x) > OPPOSITE:  # the same mode, or a poor one
-            upright, image = min(upright, image, key=lambda mode: mode.value), None
-    if image is None:
-        return LearnedCrowd(upright, 1.0)
-    modes = sorted((upright, image), key=lambda mode: mode.value)
+    at = mode_at(model, vocabulary, start, undecided, hyper)
+    centre = follow(model, vocabulary, at, max_iter=START_STEPS, tol=ROUGH)
     if gold is not None:
-        return LearnedCrowd(max(modes, key=lambda mode: agreement_with_gold(model, mode.x, gold, vocabulary)), 1.0)
-    return LearnedCrowd(modes[0], float(1 / (1 + np.exp(max(modes[0].value - modes[1].value, -700.0)))))
+        up = agreement_with_gold(model, centre.x, gold, vocabulary) >= 0
+    else:
+        up = _log_odds_of_direction(centre) >= 0
+    mode = _image(model, vocabulary, centre, 1.0 if up else -1.0, max_iter, tol)
+    odds = np.inf if gold is not None else _log_odds_of_direction(mode)
+    return LearnedCrowd(mode, float(1 / (1 + np.exp(-odds))))
+
+
+def _log_odds_of_direction(mode: Mode) -> float:
+    """The log-odds of these scores rather than their mirror image, by how common good and reversed annotators are."""
+    share = mode.crowd.qualities.share
+    likelihood = mode.posterior / share
+    likelihood /= likelihood.max(axis=1, keepdims=True, initial=1e-300)
+    width = share / mode.crowd.share[mode.crowd.cell]
+    upright, mirrored = (
+        _evidence(np.stack([(likelihood * width * shape[mode.crowd.cell]).sum(axis=1) for shape in shapes], axis=1))
+        for shapes in ((GOOD, GUESSING, REVERSED), (GOOD[::-1], GUESSING[::-1], REVERSED[::-1]))
+    )
+    return upright - mirrored
+
+
+def _evidence(likelihood: Floats) -> float:
+    """The log-likelihood of profiles that are good, guessing or reversed, with the most likely shares of these."""
+    counts = VIRTUAL_ANNOTATORS * USUAL_SHARES
+    share, chance = USUAL_SHARES, likelihood
+    for _ in range(ROUNDS):
+        chance = likelihood * share
+        total = counts + (chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)).sum(axis=0)
+        share = total / total.sum()
+    return float(np.log(np.maximum((likelihood * share).sum(axis=1), 1e-300)).sum() + counts @ np.log(share))
 
 
 def unknown_crowd(n_profiles: int) -> Crowd:
@@ -71,7 +85,7 @@ def unknown_crowd(n_profiles: int) -> Crowd:
     return crowd_of(np.zeros(n_profiles), np.full(n_profiles, np.inf), None)
 
 
-def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: float, ends: dict) -> Mode:
+def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: float, max_iter: int, tol: float) -> Mode:
     """The mode near one of the two images, with the possible qualities of every profile where its votes are likely."""
     x = centre.x.copy()
     x[: model.n_entries] *= sign
@@ -79,8 +93,9 @@ def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: flo
     rough = find_mode(model, vocabulary, with_learned(model, at), max_iter=START_STEPS, tol=ROUGH)
     crowd = refined(rough.crowd, rough.posterior)
     if crowd is rough.crowd:
-        return follow(model, vocabulary, rough, **ends)
-    return find_mode(model, vocabulary, mode_at(model, vocabulary, rough.x, crowd, rough.hyper), **ends)
+        return follow(model, vocabulary, rough, max_iter=max_iter, tol=tol)
+    at = mode_at(model, vocabulary, rough.x, crowd, rough.hyper)
+    return find_mode(model, vocabulary, at, max_iter=max_iter, tol=tol)
 
 
 def refined(crowd: Crowd, posterior: Floats) -> Crowd:
@@ -92,17 +107,6 @@ def refined(crowd: Crowd, posterior: Floats) -> Crowd:
         return crowd
     finer = crowd_of(mean, np.where(error < crowd.step, np.maximum(error, crowd.step / N_QUALITIES * 4), np.inf), None)
     return replace(finer, share=crowd.share, counts=crowd.counts)
-
-
-def _reversed_share(model: MarginalModel, mode: Mode) -> float:
-    """The expected share of the votes that come from annotators who are wrong more often than right."""
-    chance = (mode.posterior * (mode.crowd.quality < 0.4)).sum(axis=1)
-    votes = sum_by(model.rows.profile, model.rows.weight, model.n_profiles)
-    return float(dot(chance, votes) / max(votes.sum(), 1e-300))
-
-
-def _correlation(one: Floats, other: Floats) -> float:
-    return dot(one, other) / max((dot(one, one) * dot(other, other)) ** 0.5, 1e-300)
 
 
 def agreement_with_gold(model: MarginalModel, x: Floats, gold: Gold, vocabulary: Vocabulary) -> float:

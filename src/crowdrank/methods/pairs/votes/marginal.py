@@ -104,7 +104,7 @@ class MarginalModel:
         row = np.maximum(self.gap_curvature, 0.0)
         for side in (self.rows.winner, self.rows.loser):
             diagonal[: self.n_entries] += sum_by(side, row, self.n_entries)
-        return diagonal
+        return np.asarray(diagonal)
 
 
 def _parts(starts: NDArray[np.int64]) -> list[tuple[int, int]]:

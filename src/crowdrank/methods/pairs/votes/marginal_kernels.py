@@ -120,42 +120,74 @@ def _include_logs(product, logs):
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
+def _prepare(k, qualities, eta, not_eta, logs, product):
+    """The possible qualities of profile k, and their products before any vote."""
+    first, step, share = qualities
+    for g in range(len(eta)):
+        eta[g] = (1 + first[k] + g * step[k]) / 2
+        not_eta[g] = 1 - eta[g]
+        product[g], logs[g] = share[k, g], 0.0
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _mean_rate(product, eta, not_eta):
+    """The mean of r = 2η − 1."""
+    rate = 0.0
+    for g in range(len(product)):
+        rate += product[g] * (eta[g] - not_eta[g])
+    return rate
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _answer_curvature(product, eta, not_eta, if_right, if_wrong, slope_right, slope_wrong, rate):
+    """The mean square over qualities of the slope of the log-chance, and the covariance of the slope with r."""
+    squares, with_rate = 0.0, 0.0
+    for g in range(len(product)):
+        slope = eta[g] * slope_right + not_eta[g] * slope_wrong
+        slope /= eta[g] * if_right + not_eta[g] * if_wrong + TINY
+        squares += product[g] * slope * slope
+        with_rate += product[g] * slope * (eta[g] - not_eta[g] - rate)
+    return squares, with_rate
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
+    """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior."""
+    _, winner, loser, _, weight = rows
+    value, since, heavy = 0.0, 0, False
+    for r in range(start, end):
+        right, wrong = _chances(score[winner[r]] - score[loser[r]])
+        if weight[r] == 1.0:
+            _multiply(product, eta, not_eta, right, wrong)
+            since += 1
+        else:
+            _add_logs(logs, eta, not_eta, right, wrong, weight[r])
+            heavy = True
+        if since == FACTORS:
+            value -= _rescale(product)
+            since = 0
+    if heavy:
+        value -= _include_logs(product, logs)
+    return value - _rescale(product)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, posterior):
     """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
 
     `order` is that of the derivatives: 0 none, 1 the gradient, 2 curvatures too. Writes the posterior of quality.
     """
     _, winner, loser, _, weight = rows
-    start_r, step_r, share = qualities
-    n_types = share.shape[1]
+    n_types = qualities.share.shape[1]
     eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
     value = 0.0
     for k in range(first, last):
         product = posterior[k]
-        for g in range(n_types):
-            eta[g] = (1 + start_r[k] + g * step_r[k]) / 2
-            not_eta[g] = 1 - eta[g]
-            product[g], logs[g] = share[k, g], 0.0
-        since, heavy = 0, False
-        for r in range(starts[k], starts[k + 1]):
-            right, wrong = _chances(score[winner[r]] - score[loser[r]])
-            if weight[r] == 1.0:
-                _multiply(product, eta, not_eta, right, wrong)
-                since += 1
-            else:
-                _add_logs(logs, eta, not_eta, right, wrong, weight[r])
-                heavy = True
-            if since == FACTORS:
-                value -= _rescale(product)
-                since = 0
-        if heavy:
-            value -= _include_logs(product, logs)
-        value -= _rescale(product)
+        _prepare(k, qualities, eta, not_eta, logs, product)
+        value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product)
         if order == 0:
             continue
-        rate = 0.0  # the mean of r
-        for g in range(n_types):
-            rate += product[g] * (eta[g] - not_eta[g])
+        rate = _mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
             right, wrong = _chances(score[winner[r]] - score[loser[r]])
             by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
@@ -164,118 +196,129 @@ def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, p
             slopes.score[winner[r]] -= pull
             slopes.score[loser[r]] += pull
             if order == 2:
-                squares, with_rate = 0.0, 0.0
-                for g in range(n_types):
-                    slope = (eta[g] - not_eta[g]) * density / (eta[g] * right + not_eta[g] * wrong + TINY)
-                    squares += product[g] * slope * slope
-                    with_rate += product[g] * slope * (eta[g] - not_eta[g] - rate)
+                squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
                 slopes.gap_curvature[r] = weight[r] * squares - pull * (wrong - right)
                 slopes.gap_quality[r] = weight[r] * with_rate
     return value
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities, order, slopes, posterior):
-    """The same with any link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
+def _any_products(rows, start, end, score, tau, bias, normal, r_first, r_step, eta, not_eta, logs, product, cosh):
+    """`_plain_products` with any link, ties and a bias; `cosh` is working space."""
     _, winner, loser, kind, weight = rows
-    start_r, step_r, share = qualities
-    n_types = share.shape[1]
-    eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
-    cosh, cosh_slope, rest = np.empty(n_types), np.empty(n_types), np.empty(n_types)
+    threshold = tau if normal else 0.0
+    value, since, heavy = 0.0, 0, False
+    for r in range(start, end):
+        gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
+        shift = -bias if kind[r] == WON_RIGHT else bias
+        if normal or not tied:
+            right = branch(gap + shift, threshold, tied, normal)[0]
+            wrong = branch(-gap + shift, threshold, tied, normal)[0]
+            if weight[r] == 1.0:
+                _multiply(product, eta, not_eta, right, wrong)
+            else:
+                _add_logs(logs, eta, not_eta, right, wrong, weight[r])
+        if tau > 0 and not normal:
+            _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
+            _multiply_ties(product, logs, cosh, tau, tied, weight[r])
+        heavy = heavy or weight[r] != 1.0
+        since += 2
+        if since >= FACTORS:
+            value -= _rescale(product)
+            since = 0
+    if heavy:
+        value -= _include_logs(product, logs)
+    return value - _rescale(product)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _multiply_ties(product, logs, cosh, tau, tied, weight):
+    """Multiplies every quality's product by Davidson's chance of a tie, or of none."""
+    for g in range(len(product)):
+        factor = (tau if tied else cosh[0, g]) * cosh[2, g]
+        if weight == 1.0:
+            product[g] *= factor
+        else:
+            logs[g] += weight * math.log(factor + TINY)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, rate, order):
+    """The derivatives of the log-chance of an answer: by gap, ties, bias; curvatures of these; gap with r."""
+    p, p_u, p_uu, p_t, p_tt, _ = branch(gap + shift, threshold, tied, normal)
+    m, m_u, m_uu, m_t, m_tt, _ = branch(-gap + shift, threshold, tied, normal)
+    by_right, by_wrong = _slopes_of(product, eta, not_eta, p, m)
+    by_gap = by_right * p_u - by_wrong * m_u
+    by_ties = threshold * (by_right * p_t + by_wrong * m_t)
+    by_bias = z * (by_right * p_u + by_wrong * m_u)
+    if order < 2:
+        return by_gap, by_ties, by_bias, 0.0, 0.0, 0.0, 0.0
+    gap_squares, with_rate = _answer_curvature(product, eta, not_eta, p, m, p_u, -m_u, rate)
+    ties_squares, _ = _answer_curvature(product, eta, not_eta, p, m, threshold * p_t, threshold * m_t, rate)
+    bias_squares, _ = _answer_curvature(product, eta, not_eta, p, m, p_u, m_u, rate)
+    twice = by_right * p_uu + by_wrong * m_uu
+    ties_twice = by_ties + threshold * threshold * (by_right * p_tt + by_wrong * m_tt)
+    return by_gap, by_ties, by_bias, gap_squares - twice, ties_squares - ties_twice, bias_squares - twice, with_rate
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _tie_terms(product, eta, not_eta, cosh, tau, tied, rate):
+    """The derivatives of the log-chance of a tie, or of none: by gap and ties; curvatures of these; gap with r."""
+    by_gap, by_ties, gap_curve, ties_curve, with_rate = 0.0, 0.0, 0.0, 0.0, 0.0
+    for g in range(len(product)):
+        share, tie, lead = product[g], tau * cosh[2, g], cosh[1, g] * cosh[2, g]
+        slope = -lead if tied else lead * tau / cosh[0, g]
+        by_gap += share * slope
+        by_ties += share * ((1.0 if tied else 0.0) - tie)
+        with_rate += share * slope * (eta[g] - not_eta[g] - rate)
+        second = (eta[g] - 0.5) ** 2  # C″ / C
+        gap_curve += share * (second * cosh[0, g] * cosh[2, g] - lead * lead)
+        if not tied:
+            gap_curve -= share * (second - (cosh[1, g] / cosh[0, g]) ** 2)
+        ties_curve += share * tie * (1 - tie)
+    return by_gap, by_ties, gap_curve, ties_curve, with_rate
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities, order, slopes, posterior):
+    """`plain_marginal` with any link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
+    _, winner, loser, kind, weight = rows
+    n_types = qualities.share.shape[1]
+    eta, not_eta, logs, cosh = np.empty(n_types), np.empty(n_types), np.empty(n_types), np.empty((3, n_types))
     value = 0.0
     for k in range(first, last):
-        product = posterior[k]
         tau = math.exp(ties[k]) if len(ties) else 0.0
-        threshold = tau if normal else 0.0
-        davidson = tau > 0 and not normal
         b = bias[k] if len(bias) else 0.0
-        for g in range(n_types):
-            eta[g] = (1 + start_r[k] + g * step_r[k]) / 2
-            not_eta[g] = 1 - eta[g]
-            product[g], logs[g] = share[k, g], 0.0
-        since, heavy = 0, False
-        for r in range(starts[k], starts[k + 1]):
-            gap = score[winner[r]] - score[loser[r]]
-            tied = kind[r] == TIED
-            shift = -b if kind[r] == WON_RIGHT else b
-            if normal or not tied:
-                right = branch(gap + shift, threshold, tied, normal)[0]
-                wrong = branch(-gap + shift, threshold, tied, normal)[0]
-                if weight[r] == 1.0:
-                    _multiply(product, eta, not_eta, right, wrong)
-                else:
-                    _add_logs(logs, eta, not_eta, right, wrong, weight[r])
-            heavy = heavy or weight[r] != 1.0
-            if davidson:
-                _davidson(gap, start_r[k], step_r[k], tau, cosh, cosh_slope, rest)
-                for g in range(n_types):
-                    factor = (tau if tied else cosh[g]) * rest[g]
-                    if weight[r] == 1.0:
-                        product[g] *= factor
-                    else:
-                        logs[g] += weight[r] * math.log(factor + TINY)
-            since += 2
-            if since >= FACTORS:
-                value -= _rescale(product)
-                since = 0
-        if heavy:
-            value -= _include_logs(product, logs)
-        value -= _rescale(product)
+        r_first, r_step, product = qualities.first[k], qualities.step[k], posterior[k]
+        _prepare(k, qualities, eta, not_eta, logs, product)
+        of_profile = (score, tau, b, normal, r_first, r_step, eta, not_eta, logs, product, cosh)
+        value += _any_products(rows, starts[k], starts[k + 1], *of_profile)
         if order == 0:
             continue
-        rate = 0.0  # the mean of r
-        for g in range(n_types):
-            rate += product[g] * (eta[g] - not_eta[g])
+        rate = _mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
-            gap = score[winner[r]] - score[loser[r]]
-            tied = kind[r] == TIED
+            gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
             z = -1.0 if kind[r] == WON_RIGHT else 1.0
-            by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            terms = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             if normal or not tied:
-                p, p_u, p_uu, p_t, p_tt, _ = branch(gap + z * b, threshold, tied, normal)
-                m, m_u, m_uu, m_t, m_tt, _ = branch(-gap + z * b, threshold, tied, normal)
-                by_right, by_wrong = _slopes_of(product, eta, not_eta, p, m)
-                by_gap += by_right * p_u - by_wrong * m_u
-                by_ties += threshold * (by_right * p_t + by_wrong * m_t)
-                by_bias += z * (by_right * p_u + by_wrong * m_u)
-                if order == 2:
-                    gap_curve -= by_right * p_uu + by_wrong * m_uu
-                    ties_curve -= by_ties + threshold * threshold * (by_right * p_tt + by_wrong * m_tt)
-                    bias_curve -= by_right * p_uu + by_wrong * m_uu
-                    for g in range(n_types):
-                        chance = eta[g] * p + not_eta[g] * m + TINY
-                        gap_slope = (eta[g] * p_u - not_eta[g] * m_u) / chance
-                        ties_slope = threshold * (eta[g] * p_t + not_eta[g] * m_t) / chance
-                        bias_slope = (eta[g] * p_u + not_eta[g] * m_u) / chance
-                        gap_curve += product[g] * gap_slope**2
-                        with_rate += product[g] * gap_slope * (eta[g] - not_eta[g] - rate)
-                        ties_curve += product[g] * ties_slope**2
-                        bias_curve += product[g] * bias_slope**2
-            if davidson:
-                _davidson(gap, start_r[k], step_r[k], tau, cosh, cosh_slope, rest)
-                for g in range(n_types):
-                    held, tie, lead = product[g], tau * rest[g], cosh_slope[g] * rest[g]
-                    slope = -lead if tied else lead * tau / cosh[g]
-                    by_gap += held * slope
-                    with_rate += held * slope * (eta[g] - not_eta[g] - rate)
-                    by_ties += held * ((1.0 if tied else 0.0) - tie)
-                    if order == 2:
-                        second = (eta[g] - 0.5) ** 2  # C″ / C
-                        gap_curve += held * (second * cosh[g] * rest[g] - lead * lead)
-                        if not tied:
-                            gap_curve -= held * (second - (cosh_slope[g] / cosh[g]) ** 2)
-                        ties_curve += held * tie * (1 - tie)
+                threshold = tau if normal else 0.0
+                terms = _answer_terms(product, eta, not_eta, gap, z * b, z, threshold, tied, normal, rate, order)
+            by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = terms
+            if tau > 0 and not normal:
+                _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
+                tie_terms = _tie_terms(product, eta, not_eta, cosh, tau, tied, rate)
+                by_gap += tie_terms[0]
+                by_ties += tie_terms[1]
+                gap_curve += tie_terms[2]
+                ties_curve += tie_terms[3]
+                with_rate += tie_terms[4]
             slopes.score[winner[r]] -= weight[r] * by_gap
             slopes.score[loser[r]] += weight[r] * by_gap
+            slopes.gap_curvature[r], slopes.gap_quality[r] = weight[r] * gap_curve, weight[r] * with_rate
             if len(ties):
                 slopes.ties[k] -= weight[r] * by_ties
+                slopes.ties_curvature[k] += weight[r] * ties_curve
             if len(bias):
                 slopes.bias[k] -= weight[r] * by_bias
-            if order == 2:
-                slopes.gap_curvature[r] = weight[r] * gap_curve
-                slopes.gap_quality[r] = weight[r] * with_rate
-                if len(ties):
-                    slopes.ties_curvature[k] += weight[r] * ties_curve
-                if len(bias):
-                    slopes.bias_curvature[k] += weight[r] * bias_curve
+                slopes.bias_curvature[k] += weight[r] * bias_curve
     return value

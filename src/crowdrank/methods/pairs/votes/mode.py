@@ -14,13 +14,12 @@ from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.numerics.quasi_newton import descend
-from crowdrank.numerics.task_blocks import TaskBlocks, graph_blocks
+from crowdrank.numerics.task_blocks import TaskBlocks, graph_blocks, inverse
 from crowdrank.study import Floats, Vocabulary
 
 MAX_ROUNDS = 15
 STEPS_PER_ROUND = 8
-LARGEST_BLOCK = 1500  # entries of a task whose curvature is inverted
-EXACT_VARIANCE = 300  # entries of a task for which variances are exact; else each is that given the others
+LARGEST_BLOCK = 1000  # entries of a task whose curvature is inverted
 ROUGH = 0.02  # standard errors
 SETTLED = 0.01  # change of the logarithm of the spread, and of the shares of qualities, in a round
 
@@ -35,6 +34,7 @@ class Mode:
     value: float
     posterior: Floats  # of the quality of each profile
     precision: TaskBlocks | None  # of the scores given the qualities; None if a task is too large
+    covariance: TaskBlocks | None  # its inverse
     variance: Floats  # of every parameter
     steps: int
     converged: bool
@@ -56,25 +56,24 @@ def mode_at(model: MarginalModel, vocabulary: Vocabulary, x: Floats, crowd: Crow
     value, _, posterior = model.evaluate(x, crowd.qualities, hyper, order=2)
     value += hyper.penalty(model.n_entries) + crowd.penalty
     variance = 1 / model.diagonal()
-    precision = None
+    precision = covariance = None
     if np.diff(vocabulary.task_starts).max(initial=0) <= LARGEST_BLOCK:
         n, weight = model.n_entries, np.maximum(model.gap_curvature, 0.0)
         sides = model.rows.winner, model.rows.loser
         precision = graph_blocks(vocabulary.task_starts, *sides, weight, model.prior_curvature[:n])
-        if np.diff(vocabulary.task_starts).max(initial=0) <= EXACT_VARIANCE:
-            variance[:n] = precision.map(np.linalg.inv).diagonal(n)
-    return Mode(x, crowd, hyper, value, posterior, precision, variance, 0, True)
+        covariance = precision.map(inverse)
+        variance[:n] = covariance.diagonal(n)
+    return Mode(x, crowd, hyper, value, posterior, precision, covariance, variance, 0, True)
 
 
 def follow(model: MarginalModel, vocabulary: Vocabulary, mode: Mode, *, max_iter: int, tol: float) -> Mode:
     """Quasi-Newton steps with the distributions as they are."""
-    inverse = None if mode.precision is None else mode.precision.map(np.linalg.inv)
     n = model.n_entries
 
     def precondition(vector: Floats) -> Floats:
         result = vector * mode.variance
-        if inverse is not None:
-            result[:n] = inverse.times(vector[:n])
+        if mode.covariance is not None:
+            result[:n] = mode.covariance.times(vector[:n])
         return result
 
     qualities = mode.crowd.qualities
@@ -97,7 +96,7 @@ def with_learned(model: MarginalModel, mode: Mode) -> Mode:
 def _change(before: Mode, after: Mode) -> float:
     """How far the distributions moved."""
     return max(
-        abs(np.log(after.hyper.spread / before.hyper.spread)),
+        abs(float(np.log(after.hyper.spread / before.hyper.spread))),
         float(np.abs(after.crowd.share - before.crowd.share).sum()),
         *(abs(new - old) for new, old in zip(after.hyper.ties, before.hyper.ties, strict=True)),
     )

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import adjacent_entries, rank_within
+from crowdrank.convert import Votes
 from crowdrank.methods.intervals import score_intervals
 from crowdrank.methods.pairs.votes.mode import Mode
 from crowdrank.methods.pairs.votes.sampler import Draws
+from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.numerics.laplace import Spread
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Vocabulary
@@ -33,7 +35,7 @@ class ScorePosterior:
 
 
 def from_draws(
-    draws: Draws, mode: Mode, upright: float, vocabulary: Vocabulary, score: Floats | None = None
+    draws: Draws, mode: Mode, upright: float, table: Votes, vocabulary: Vocabulary, score: Floats | None = None
 ) -> ScorePosterior:
     """The posterior of scores from draws, around `score` where that is given.
 
@@ -43,7 +45,8 @@ def from_draws(
     scores = centred(draws.x[:, :n], task)
     # Symmetric entries have the same posterior, but not the same draws: what is random must not rank them.
     same = _symmetric(mode.x[:n], mode.variance[:n], task)
-    score = _class_means(centred(draws.mean[:n], task), same) if score is None else score
+    if score is None:
+        score = centred(in_order_of_votes(_class_means(draws.mean[:n], same), table), task)
     weights = np.full(len(scores), 1 / len(scores))
     if upright < CERTAIN:
         scores, weights = np.vstack((scores, -scores)), np.r_[weights * upright, weights * (1 - upright)]

@@ -8,9 +8,6 @@ and a factor for all scores and their spread, which would change slowly otherwis
 Positions are measured from a centre, in units of the curvature there. In these units the posterior is close to a
 standard normal distribution, whose trajectories are circles: they are followed exactly, and only the difference to it
 needs small steps (Shahbaba, Lan, Johnson, Neal: Split Hamiltonian Monte Carlo, Statistics and Computing 2014).
-
-The votes fit a draw and its mirror image, in which all scores and qualities are reversed, equally well; the prior of
-the crowd decides between them. So every draw has the probability that it, and not its image, is the right one.
 """
 
 from __future__ import annotations
@@ -28,9 +25,10 @@ from crowdrank.methods.pairs.votes.mode import Mode, mode_at
 from crowdrank.methods.verdicts import LEAST_SHARE
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.progress import report
+from crowdrank.numerics.task_blocks import cholesky, inverse_of_triangle
 from crowdrank.study import Floats, Vocabulary
 
-LEAPS = 5
+LEAPS = 4
 LONGEST_ANGLE = math.pi / 8  # of one leap
 WANTED_ACCEPTANCE = 0.85
 SWEEPS = 3  # draws of qualities and their shares in an iteration
@@ -44,7 +42,6 @@ class Draws(NamedTuple):
     x: Floats  # draw × parameter
     mean: Floats  # of every parameter: less random than the mean of the draws
     posterior: Floats  # of the quality of each profile, averaged over the draws
-    upright: Floats  # draw: the probability that not the mirror image is right
     spread: Floats  # draw: of the scores
 
 
@@ -55,9 +52,10 @@ class Units:
         self.n, self.centre, self.error = n_entries, at.x, np.sqrt(at.variance)
         self.factor = self.transposed = self.inverse = None
         if at.precision is not None:
-            self.inverse = at.precision.map(lambda stack: np.linalg.cholesky(stack).swapaxes(1, 2))
-            self.factor = self.inverse.map(np.linalg.inv)
-            self.transposed = self.factor.map(lambda stack: stack.swapaxes(1, 2))
+            self.inverse = at.precision.map(cholesky)
+            self.transposed = self.inverse.map(inverse_of_triangle)
+            self.factor = self.transposed.map(_transposed)
+            self.inverse = self.inverse.map(_transposed)
 
     def position(self, u: Floats) -> Floats:
         """Parameters from units."""
@@ -81,13 +79,17 @@ class Units:
         return u
 
 
+def _transposed(stack: Floats) -> Floats:
+    return np.ascontiguousarray(stack.swapaxes(1, 2))
+
+
 class Chain:
     """A Markov chain whose states are draws from the posterior."""
 
     def __init__(self, model: MarginalModel, mode: Mode, seed: int) -> None:
         self.model, self.rng = model, np.random.default_rng(seed)
         self.crowd, self.hyper, self.qualities = mode.crowd, mode.hyper, mode.crowd.qualities
-        self.x, self.upright = mode.x, 1.0
+        self.x = mode.x
         self.focus(mode)
 
     def focus(self, at: Mode) -> None:
@@ -118,9 +120,10 @@ class Chain:
     def draw_distributions(self, posterior: Floats) -> None:
         """New shares of qualities, spreads and scale, given the parameters and the posterior of quality."""
         virtual = self.crowd.counts
-        for _ in range(SWEEPS if virtual is not None else 0):
-            cells = _drawn_cells(self.crowd, posterior, self.rng)
-            self.upright, share = _upright(virtual, cells), _drawn_shares(virtual + cells, self.rng)
+        for _ in range(SWEEPS):
+            if virtual is None:
+                break
+            share = _drawn_shares(virtual + _drawn_cells(self.crowd, posterior, self.rng), self.rng)
             posterior = posterior * (share / self.crowd.share)[self.crowd.cell]
             posterior /= posterior.sum(axis=1, keepdims=True)
             self.crowd = replace(self.crowd, share=share)
@@ -160,7 +163,7 @@ def sample(
             centre = total / (warm_up // 2 - warm_up // 4)
             chain.focus(mode_at(model, vocabulary, centre, chain.crowd, chain.hyper))
     xs, gradients = np.empty((2, draws, len(mode.x)))
-    posterior, upright, spread = np.zeros_like(mode.posterior), np.empty(draws), np.empty(draws)
+    posterior, spread = np.zeros_like(mode.posterior), np.empty(draws)
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
         spread[number] = chain.hyper.spread
@@ -168,14 +171,14 @@ def sample(
         xs[number], gradients[number] = chain.x, there.gradient
         posterior += there.posterior / draws
         chain.draw_distributions(there.posterior)
-        upright[number] = chain.upright
-    return Draws(xs, _controlled_mean(xs, gradients, chain.units), posterior, upright, spread)
+    return Draws(xs, _controlled_mean(xs, gradients, chain.units), posterior, spread)
 
 
 def _controlled_mean(xs: Floats, gradients: Floats, units: Units) -> Floats:
     """The mean of the draws, less what the gradients, whose true mean is 0, show to be random.
 
-    Mira, Solgi, Imparato: Zero variance Markov chain Monte Carlo for Bayesian estimators, Statistics and Computing 2013.
+    Mira, Solgi, Imparato: Zero variance Markov chain Monte Carlo for Bayesian estimators, Statistics and Computing
+    2013.
     """
     u, slope = np.array([units.of(x) for x in xs]), np.array([units.slope(each) for each in gradients])
     centred = u - u.mean(axis=0)
@@ -195,9 +198,3 @@ def _drawn_shares(counts: Floats, rng: np.random.Generator) -> Floats:
     share = rng.gamma(counts)
     share = np.maximum(share / share.sum(), LEAST_SHARE)
     return np.asarray(share / share.sum())
-
-
-def _upright(virtual: Floats, cells: Floats) -> float:
-    """The probability of these numbers of profiles in the cells rather than those of the mirror image."""
-    log_odds = sum(math.lgamma(a + c) - math.lgamma(a + m) for a, c, m in zip(virtual, cells, cells[::-1], strict=True))
-    return 1 / (1 + math.exp(min(-log_odds, 700.0)))
