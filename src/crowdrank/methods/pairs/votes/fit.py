@@ -219,9 +219,9 @@ def _optimum(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) 
 
 
 def _scores(model: VoteModel, optimum: Minimum, study: VoteStudy) -> Floats:
-    """Scores relative to the mean of their task; with a given prior they are just those of the model."""
+    """Scores relative to the mean of their task; with virtual wins and losses they are relative to the virtual item."""
     score = optimum.x[: model.n_entries]
-    return _relative(score, study) if model.priors.score is None else centred(score, study.vocabulary.entry_task)
+    return _relative(score, study) if model.priors.score is None else score
 
 
 def _relative(score: Floats, study: VoteStudy) -> Floats:

@@ -30,9 +30,9 @@ class Priors:
     """The prior distributions of all parameters."""
 
     score: float | None  # virtual wins and losses of every item against one of score 0
-    spread: float = 1.0  # where there are none: the standard deviation of the scores
     quality: tuple[float, float] = (1.05, 1.05)  # Beta(α, β)
     normal: Mapping[str, tuple[float, float]] | None = None  # parameter → mean and standard deviation
+    spread: float = 1.0  # standard deviation of the scores, where there are no virtual wins and losses
 
 
 class VoteModel:

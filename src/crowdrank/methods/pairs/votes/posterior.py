@@ -47,6 +47,7 @@ def from_draws(
     same = _symmetric(mode.x[:n], mode.variance[:n], task)
     if score is None:
         score = centred(in_order_of_votes(_class_means(draws.mean[:n], same), table), task)
+    shift = score - centred(score, task)
     weights = np.full(len(scores), 1 / len(scores))
     if upright < CERTAIN:
         scores, weights = np.vstack((scores, -scores)), np.r_[weights * upright, weights * (1 - upright)]
@@ -65,8 +66,8 @@ def from_draws(
     return ScorePosterior(
         score,
         {
-            "low": np.minimum(low, score),
-            "high": np.maximum(high, score),
+            "low": np.minimum(low + shift, score),
+            "high": np.maximum(high + shift, score),
             "rank_low": np.minimum(rank_low, rank).astype(np.int32),
             "rank_high": np.maximum(rank_high, rank).astype(np.int32),
             "gap_error": gap_error,
@@ -77,7 +78,6 @@ def from_draws(
 
 def from_curvature(score: Floats, spread: Spread, vocabulary: Vocabulary) -> ScorePosterior:
     """The posterior of scores by Laplace's approximation."""
-    score = centred(score, vocabulary.entry_task)
     rank = rank_within(score, vocabulary.entry_task)
     return ScorePosterior(score, score_intervals(score, rank, vocabulary, spread)._asdict())
 
