@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from crowdrank.convert import TIED, Votes
-from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
+from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel
 from crowdrank.methods.profiles import Profiles
 from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Gold, Vocabulary
 
-START_SPREAD = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
+ODDS_FACTOR = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
 START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never change
 TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
 BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one side, in log-odds
@@ -49,7 +49,7 @@ def explicit_model(
     free = variant.free_parameters if ties is None else (*variant.free_parameters, "ties")
     priors = Priors(
         score=prior,
-        spread=SCORE_VARIANCE.typical**0.5,
+        spread=START_SPREAD,
         quality=variant.quality_prior or ((2.0, 2.0) if prior is None else (1.05, 1.05)),
         normal={name: normal[name] for name in free if name in normal},
     )
@@ -83,10 +83,10 @@ def start_of(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) -> Flo
 
 
 def start_scores(table: Votes, n_entries: int) -> Floats:
-    """The log-odds of winning, times START_SPREAD."""
+    """The log-odds of winning, times ODDS_FACTOR."""
     decided = np.where(table.kind == TIED, 0.0, table.weight)
     won, lost = (sum_by(side, decided, n_entries) for side in (table.winner, table.loser))
-    return np.asarray(START_SPREAD * np.log((won + 1) / (lost + 1)))
+    return np.asarray(ODDS_FACTOR * np.log((won + 1) / (lost + 1)))
 
 
 def _start_quality(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) -> Floats:

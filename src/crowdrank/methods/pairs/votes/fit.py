@@ -118,7 +118,9 @@ def fit_pairs(
     free = variant.free_parameters
     table = votes(pairs, judgments.vocabulary, pooled=not free, sides="bias" in free)
     study = VoteStudy(judgments, pairs, table, profiles_of(judgments, variant.quality_per) if free else POOLED, variant)
-    if not free:
+    if not len(table):
+        found = Found(ScorePosterior(np.zeros(judgments.vocabulary.n_entries), {}), Fit(), {})
+    elif not free:
         found = _fit_pooled(settings, study)
     elif not variant.has_quality:
         found = _fit_slopes(settings, study)
@@ -164,13 +166,12 @@ def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
     if not settings.intervals:
         return Found(ScorePosterior(score, {}), optimum.fit, chosen)
     marginal = study.marginal_model()
-    if not _can_sample(marginal, vocabulary):
+    if settings.prior is not None or not _can_sample(marginal, _hyper(model, None), vocabulary):
         spread = explicit_spread(model, optimum.x, vocabulary)
         return Found(from_curvature(score, spread, vocabulary), optimum.fit, chosen)
     mode = mode_at(marginal, vocabulary, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
     draws = _draws(marginal, mode, vocabulary)
-    given = None if settings.prior is None else score
-    return Found(from_draws(draws, mode, 1.0, study.table, vocabulary, given), optimum.fit, chosen)
+    return Found(from_draws(draws, mode, 1.0, study.table, vocabulary, score), optimum.fit, chosen)
 
 
 def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> Found:
@@ -250,16 +251,17 @@ def _posterior(
     at_mode = _relative(found.mode.x[: model.n_entries], study) if score is None else score
     if not settings.intervals:
         return ScorePosterior(at_mode, {}), None
-    if not _can_sample(model, vocabulary):
+    if not _can_sample(model, found.mode.hyper, vocabulary):
         return from_curvature(at_mode, curvature_spread(model, found.mode, vocabulary), vocabulary), None
     draws = _draws(model, found.mode, vocabulary)
     return from_draws(draws, found.mode, found.upright, study.table, vocabulary, score), draws
 
 
-def _can_sample(model: MarginalModel, vocabulary: Vocabulary) -> bool:
+def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabulary) -> bool:
     """Whether the posterior is small enough to be sampled, which also means that an approximation would be poor."""
     return (
-        len(model.rows.winner) <= MOST_SAMPLED_VOTES
+        hyper.virtual != 0.0  # without a prior there is no posterior
+        and len(model.rows.winner) <= MOST_SAMPLED_VOTES
         and model.n_entries <= MOST_SAMPLED_ENTRIES
         and model.layout.size <= MOST_SAMPLED_PARAMETERS
         and int(np.diff(vocabulary.task_starts).max(initial=0)) <= LARGEST_BLOCK

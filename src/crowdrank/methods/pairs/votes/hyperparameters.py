@@ -36,6 +36,8 @@ class InverseGamma(NamedTuple):
 
 SCORE_VARIANCE = InverseGamma(2.0, 3.0)
 PROFILE_VARIANCE = InverseGamma(2.0, 0.5)
+# Where items are only compared with their neighbours, a small spread makes all scores nearly equal, and stays small.
+START_SPREAD = 10.0
 MEAN_SPREAD = 1.0  # standard deviation of the mean of tie thresholds and biases around what is usual
 
 
@@ -43,7 +45,7 @@ MEAN_SPREAD = 1.0  # standard deviation of the mean of tie thresholds and biases
 class Hyperparameters:
     """The distributions of all parameters but quality."""
 
-    spread: float = SCORE_VARIANCE.typical**0.5  # standard deviation of the scores
+    spread: float = START_SPREAD  # standard deviation of the scores
     virtual: float | None = None  # instead: virtual wins and losses of every item
     ties: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of the log tie thresholds
     bias: tuple[float, float] = (0.0, 1.0)  # the same of the biases towards the left item
