@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from crowdrank.collect.gain_kernels import CELLS, looked_up, rarity, row_gains, score_gain
+from crowdrank.numerics.compiled import kernel
 
 
 # Each kernel is compiled together with all that it calls: few kernels and few levels compile fastest.
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_rows(whose, rows, highest_only, beliefs, limits, ends, who, tables, model, bounds):
     """Compute some bounds, each the best partner of an entry among the later ones of its task.
 
@@ -35,13 +35,13 @@ def scan_rows(whose, rows, highest_only, beliefs, limits, ends, who, tables, mod
             floor = max(floor, bound[k, i])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def most_quality(table, lead, model):
     """An upper bound of the gain in quality, which is a convex function of 2 |C1 − ½|."""
     return model[1] * table[0, CELLS] * 2 * abs(lead)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_row(k, i, first, last, beliefs, limits, who, tables, model, gain, lead):
     """The gain in scores of entry i with each entry of a range, −∞ where it may not be asked; and C1 − ½."""
     odds, mean, variance, alpha, beta = beliefs
@@ -69,7 +69,7 @@ def fill_row(k, i, first, last, beliefs, limits, who, tables, model, gain, lead)
         leave_out((asked_one * n + i) * n, first, last, asked, gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def leave_out(row, first, last, asked, gain):
     """Set −∞ for the pairs of a row that are among those asked; keys ascend, and begin at `row`."""
     low, high = 0, len(asked)
@@ -84,7 +84,7 @@ def leave_out(row, first, last, asked, gain):
         low += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def compare_before(i, beliefs, limits, ends, who, tables, model, bounds):
     """Update the bounds of the entries before i after a change of entry i."""
     bound, second, partner = bounds

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import TIE, Floats, Pairs
@@ -26,7 +26,7 @@ def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floa
     return total, agree
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree):
     for r in range(len(left)):
         gap = (score[left[r]] - score[right[r]]) * outcome[r]
@@ -44,7 +44,7 @@ def count_answers(pairs: Pairs, n_annotators: int) -> NDArray[np.int64]:
     return answers
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_answers(annotator, outcome, answers):
     for r in range(len(outcome)):
         answers[annotator[r], outcome[r] + 1] += 1
@@ -97,7 +97,7 @@ def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: N
     return pairs, agree
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _concordance(starts, place, rank, tree, pairs, agree):
     """A Fenwick tree over the ranks counts the rows of earlier places."""
     for number in range(len(pairs)):
@@ -112,7 +112,7 @@ def _concordance(starts, place, rank, tree, pairs, agree):
         _count_in(tree, rank, start, group, np.int64(-1))  # empties the tree, only where it was filled
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_in(tree, rank, first, end, times):
     for row in range(first, end):
         at = rank[row]
@@ -121,7 +121,7 @@ def _count_in(tree, rank, first, end, times):
             at += at & -at
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count(tree, upto):
     total = 0
     while upto > 0:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes
 
 
@@ -21,7 +21,7 @@ def components(n_nodes: int, one: Codes, other: Codes, least: int = 1) -> NDArra
     return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _roots(n_nodes, one, other, least):
     parent, parts = np.arange(n_nodes), n_nodes
     for edge in range(len(one)):

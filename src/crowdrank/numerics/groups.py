@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes
 
 Places = NDArray[np.int64]
@@ -40,7 +40,7 @@ def run_starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     return starts
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _place(codes, following, order):
     for row in range(len(codes)):
         order[following[codes[row]]] = row

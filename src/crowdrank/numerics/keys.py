@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import LEFT, TIE, Codes, Floats
 
@@ -58,7 +58,7 @@ def packed(
     return keys
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _pack(annotator, left, right, outcome, first, widths, sides, keys):
     _, loser_high, annotator_bits, low, _, kind_bits = widths
     last = (1 << low) - 1
@@ -84,7 +84,7 @@ def count_runs(keys: Keys) -> tuple[Keys, Floats]:
     return keys[:n], count[:n]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_runs(keys, count):
     """Brings the distinct keys to the front."""
     last = -1
@@ -105,7 +105,7 @@ def unpacked(keys: Keys, first: Codes, widths: Widths) -> tuple[Codes, Codes, Co
     return annotator, winner, loser, kind
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _unpack(keys, first, widths, annotator, winner, loser, kind):
     _, loser_high, annotator_bits, low, _, kind_bits = widths
     last = (1 << low) - 1

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
+
+from crowdrank.numerics.compiled import kernel
 
 STEEPEST = 300.0  # logarithms of odds are clipped to this
 GOLDEN, FIRST_MIX, SECOND_MIX = (
@@ -33,7 +34,7 @@ N_LENGTHS, LENGTH_BITS = 64, np.uint64(63)  # lengths of moves to draw from, and
 TOO_FEW, MANY = 0.05, 0.2  # shares of long moves accepted below which they get shorter, above which longer
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sample_orders(
     lists, theta, worth, rest, order, state, reach, sweeps, first, last, sample_starts, samples, distance
 ):
@@ -60,7 +61,7 @@ def sample_orders(
             distance[number] = _distance(row_starts[number], row_starts[number + 1], row, level, before, inside) / total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add_costs(start, end, row, level, theta, cost):
     """Add θ for each pair of a list."""
     for better in range(start, end):
@@ -70,7 +71,7 @@ def _add_costs(start, end, row, level, theta, cost):
             cost[row[worse], row[better]] += theta
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _distance(start, end, row, level, before, inside):
     """The time that the chain had each pair of a list in the opposite order, summed over the pairs."""
     total = 0.0
@@ -82,7 +83,7 @@ def _distance(start, end, row, level, before, inside):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _run(cost, worth, rest, current, k, steps, state, before, inside, at, samples):
     """Run one chain, and return its number of steps.
 
@@ -124,7 +125,7 @@ def _run(cost, worth, rest, current, k, steps, state, before, inside, at, sample
     return end
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _move(p, q, down, chance, odds, worth, left, current, now, before, since):
     """Move the item at p after the one at q, or the one at q before that at p, if accepted; return whether it was.
 
@@ -163,7 +164,7 @@ def _move(p, q, down, chance, odds, worth, left, current, now, before, since):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _lengths(reach):
     """Lengths of moves from 1 to `reach`, uniform on a logarithmic scale."""
     lengths = np.empty(N_LENGTHS, np.int64)
@@ -172,7 +173,7 @@ def _lengths(reach):
     return lengths
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _adapt(reach, k, tried):
     """Change the longest move; between runs only, so that the moves of a chain do not depend on its past."""
     if tried[1] < TOO_FEW * tried[0]:
@@ -181,7 +182,7 @@ def _adapt(reach, k, tried):
         reach[0] = max(min(2 * reach[0], k - 1), 1)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _odds(cost):
     """The factor by which swapping the neighbours a, b, in this order, multiplies the probability of the lists."""
     n = len(cost)
@@ -192,7 +193,7 @@ def _odds(cost):
     return odds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sums(cost):
     """The sums of the rows; NumPy's own function takes seconds to compile."""
     total = np.zeros(len(cost))
@@ -202,7 +203,7 @@ def _sums(cost):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _outside(worth, rest, current, k):
     """The worth of all items without a place."""
     total = rest
@@ -211,7 +212,7 @@ def _outside(worth, rest, current, k):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _exchange_change(cost, row_sum, current, k, a, b):
     """The change of the log-probability if b takes the last place from a, before all items without a place."""
     change = row_sum[b] - row_sum[a]
@@ -220,7 +221,7 @@ def _exchange_change(cost, row_sum, current, k, a, b):
     return min(max(change, -STEEPEST), STEEPEST)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _note_exchange(a, b, current, k, now, before, since, inside, entered):
     """Add up the times that end when b takes the last place from a."""
     inside[a] += now - entered[a]
@@ -230,7 +231,7 @@ def _note_exchange(a, b, current, k, now, before, since, inside, entered):
         since[current[p], b] = now
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _note_end(current, k, end, before, since, inside, entered):
     """Add up the times that last until the end of the chain."""
     for p in range(k):
@@ -240,7 +241,7 @@ def _note_end(current, k, end, before, since, inside, entered):
             before[a, current[q]] += end - since[a, current[q]]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _next(random):
     """The next 64 random bits of a chain (splitmix64)."""
     random[0] += GOLDEN
@@ -250,13 +251,13 @@ def _next(random):
     return z ^ (z >> SHIFTS[2])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _unit(drawn):
     """A number from 0 to 1, from the upper half of the bits."""
     return np.float64(drawn >> HALF) * UNIT
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _below(drawn, count):
     """A whole number below `count`, from the upper half of the bits."""
     return np.int64(((drawn >> HALF) * np.uint64(count)) >> HALF)
