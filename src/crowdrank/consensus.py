@@ -9,8 +9,10 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.forking import check_polars
 from crowdrank.study import Floats, Frame, Grades, JudgmentError, Vocabulary
 
 
@@ -72,9 +74,13 @@ class Consensus:
         """The entries that are followed by another in their task's ranking, and those that follow them."""
         return adjacent_entries(self.rank, self.vocabulary.entry_task, self.best_first)
 
-    @cached_property
+    @property
     def ranking(self) -> Any:
         """A data frame with the columns task, item, rank, score, low, high; best first within each task."""
+        return self._ranking.clone().to_native()  # a copy: whoever changes it does not change the result
+
+    @cached_property
+    def _ranking(self) -> nw.DataFrame[Any]:
         vocabulary = self.vocabulary
         nothing = np.full(vocabulary.n_entries, np.nan)
         columns = {
@@ -89,16 +95,20 @@ class Consensus:
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
         frame = frame_of({name: values[self.best_first] for name, values in columns.items()}, vocabulary.frame)
+        if vocabulary.frame == "polars":
+            if self.rank.all():  # nothing to blank: no query either, see `frame_of`
+                return frame
+            check_polars()
         ranks = [name for name in ("rank", "rank_low", "rank_high") if name in columns]
         ranked = nw.col("rank") > 0
-        return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks).to_native()
+        return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks)
 
-    @cached_property
+    @property
     def annotators(self) -> Any:
         """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
         return frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
 
-    @cached_property
+    @property
     def curves(self) -> Any:
         """A data frame of what grades mean to annotators, or None: only models of grades have it.
 
@@ -215,6 +225,9 @@ def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
 def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:
     """A data frame of this library, with missing numbers as that library writes them."""
     data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    if backend == "polars":
+        # Without a query, which would wait for ever in a process forked from one that has used polars.
+        return nw.from_native(pl.DataFrame([pl.Series(name, part, nan_to_null=True) for name, part in data.items()]))
     frame = nw.from_dict(data, backend=backend)
     floats = [name for name, values in columns.items() if values.dtype.kind == "f"]
     return frame.with_columns(nw.col(*floats).fill_nan(None)) if floats else frame

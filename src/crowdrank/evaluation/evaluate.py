@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -30,12 +29,12 @@ class Evaluation:
     frame: Frame = "polars"  # the kind of data frame `per_task` is
     notes: tuple[str, ...] = field(default=())
 
-    @cached_property
+    @property
     def mean(self) -> dict[str, float]:
         """Each measure's mean over the tasks in which it is defined; NaN where there are none."""
         return dict(zip(self.measures, mean_defined(self.values).tolist(), strict=True))
 
-    @cached_property
+    @property
     def per_task(self) -> Any:
         """A data frame with the columns task, then one per measure."""
         return frame_of(

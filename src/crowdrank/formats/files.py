@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import zstandard
 
+from crowdrank.forking import check_polars
 from crowdrank.formats.source import Source
 from crowdrank.formats.table import of_json_lines, of_parquet, of_separated
 from crowdrank.formats.trec_letor import Wanted, read_trec_letor
@@ -36,6 +37,7 @@ def of_file(path: str | os.PathLike[str], wanted: Wanted = "judgments") -> Sourc
             f"expected the name of a file, not {type(path).__name__}; "
             + (several if isinstance(path, list | tuple | set) else "cr.judgments(frame) reads data frames")
         )
+    check_polars()
     path = Path(path)
     kind, compression = _suffixes(path)
     try:
@@ -103,6 +105,7 @@ def _zst_frames(data: bytes) -> bytes:
 
 def write_all(frames: Mapping[Path, pl.DataFrame | bytes]) -> None:
     """Write every file, or none: all are written under temporary names first, then renamed."""
+    check_polars()
     temporary = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
     try:
         for path, frame in frames.items():

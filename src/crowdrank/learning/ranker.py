@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -62,7 +61,7 @@ class Ranker:
         """The name of the learner."""
         return self.method.description.name
 
-    @cached_property
+    @property
     def annotators(self) -> Any:
         """A data frame with the columns annotator, judgments, quality, verdict, and those that the method adds."""
         return frame_of(self.annotator_columns, self.frame).to_native()
