@@ -108,6 +108,7 @@ def next_questions(
         float, typer.Option(metavar="SHARE", help="With --top: the probability with which they must be known.")
     ] = 0.95,
     out: options.Out = None,
+    csv_safe: options.CsvSafe = False,
     column: options.Columns = None,
     top_k: options.TopK = None,
     seed: options.Seed = 0,
@@ -140,7 +141,7 @@ def next_questions(
         )
         stop = StoppingRules(budget, width, top, sure).forecast(judgments, seed)
     if out:
-        formats.write(found, out)
+        formats.write(found, out, csv_safe=csv_safe)
     if json:
         stopping = None if stop is None else stop.to_dicts()
         screen.print_json({"policy": chosen.name, "questions": found.to_dicts(), "stopping": stopping})

@@ -93,22 +93,25 @@ def read_folds(path: FilePath) -> dict[str, str]:
     return folds
 
 
-def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
+def write(table: Consensus | Judgments | Gold | Any, path: FilePath, *, csv_safe: bool = False) -> None:
     """Write the ranking of a consensus, judgments of one kind, gold or a data frame; completely, or not at all.
 
     The name of the file decides its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a
     consensus is written as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
+    `csv_safe` is for spreadsheets: in .csv and .tsv, texts that begin with =, +, - or @ get an apostrophe before them,
+    so that no id is computed as a formula.
     """
-    write_files({path: table})
+    write_files({path: table}, csv_safe=csv_safe)
 
 
-def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any]) -> None:
+def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any], *, csv_safe: bool = False) -> None:
     """Write several files: all of them, or none. Bytes are written as they are."""
     write_all(
         {
             Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path))
             for path, table in tables.items()
-        }
+        },
+        csv_safe=csv_safe,
     )
 
 

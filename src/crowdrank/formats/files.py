@@ -6,9 +6,13 @@ import errno
 import gzip
 import io
 import os
+import signal
+import stat
+import tempfile
+import threading
 import zlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +30,7 @@ PARQUET = (".parquet", ".pq")
 TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET)
 TREC_LETOR = (".txt", ".run", ".qrels")  # columns separated by blanks, without a header
 COMPRESSED = (".gz", ".zst")
+FORMULA = r"^[=+\-@\t\r]"  # how a text begins that a spreadsheet computes
 KNOWN = ".csv, .tsv, .jsonl or .parquet, or for TREC .run, .qrels or .txt, each also with .gz or .zst"
 
 
@@ -103,29 +108,82 @@ def _zst_frames(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def write_all(frames: Mapping[Path, pl.DataFrame | bytes]) -> None:
+def write_all(frames: Mapping[Path, pl.DataFrame | bytes], *, csv_safe: bool = False) -> None:
     """Write every file, or none: all are written under temporary names first, then renamed."""
     check_polars()
-    temporary = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in frames}
+    parts: dict[Path, Path] = {}
+    with _cleaning_up(parts):
+        try:
+            for path, frame in frames.items():
+                data = frame if isinstance(frame, bytes) else file_bytes(frame, *kind_of(path), csv_safe=csv_safe)
+                _write_aside(path, data, parts)
+            for path, part in parts.items():
+                part.replace(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise JudgmentError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
+
+
+def check_writable(path: Path) -> None:
+    """Refuse, before the work, a file that could not be written after it."""
     try:
-        for path, frame in frames.items():
-            if path.is_dir():
-                raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
-            temporary[path].write_bytes(frame if isinstance(frame, bytes) else file_bytes(frame, *kind_of(path)))
-        for path, part in temporary.items():
-            part.replace(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise JudgmentError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
+        target = path.resolve()
+        if not target.parent.is_dir():
+            raise JudgmentError(f"{path}: there is no folder {target.parent if path.is_symlink() else path.parent}")
+        if target.is_dir():
+            raise JudgmentError(f"{path}: is a folder; give the name of a file")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise JudgmentError(f"{path}: cannot be written: it is write-protected")
+        if not target.exists() or target.is_file():
+            tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise JudgmentError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _write_aside(path: Path, data: bytes, parts: dict[Path, Path]) -> None:
+    """Write a file beside its place, with the permissions of the one there. Links are followed."""
+    target = path.resolve()
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
+    if target.exists() and not target.is_file():  # a pipe or a device
+        target.write_bytes(data)
+        return
+    part = parts[target] = target.with_name(f".crowdrank-{os.getpid()}-{len(parts)}.part")  # names may be long
+    part.write_bytes(data)
+    if target.exists():
+        before = target.stat()
+        with suppress(OSError):  # only root may give files to others
+            os.chown(part, before.st_uid, before.st_gid)
+        part.chmod(stat.S_IMODE(before.st_mode))
+
+
+@contextmanager
+def _cleaning_up(parts: Mapping[Path, Path]) -> Iterator[None]:
+    """Leave no temporary file behind, not even when the process is told to end."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    main = threading.current_thread() is threading.main_thread()  # others cannot say what a signal does
+    usual = [number for number in numbers if main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in usual:
+        signal.signal(number, end)
+    try:
+        yield
     finally:
-        for part in temporary.values():
+        for part in parts.values():
             with suppress(OSError):
                 part.unlink()
+        for number in usual:
+            signal.signal(number, signal.SIG_DFL)
 
 
-def file_bytes(frame: pl.DataFrame, kind: str, compression: str) -> bytes:
+def file_bytes(frame: pl.DataFrame, kind: str, compression: str, *, csv_safe: bool = False) -> bytes:
     """A frame as the bytes of a file."""
     buffer = io.BytesIO()
     if kind in SEPARATORS:
+        if csv_safe:
+            frame = frame.with_columns(_no_formula(name) for name in frame.columns if frame[name].dtype == pl.String)
         frame.write_csv(buffer, separator=SEPARATORS[kind])
     elif kind in TREC_LETOR:
         frame.write_csv(buffer, separator=" ", include_header=False, quote_style="never")
@@ -137,3 +195,9 @@ def file_bytes(frame: pl.DataFrame, kind: str, compression: str) -> bytes:
     if compression == ".gz":
         return gzip.compress(data, mtime=0)  # no time stamp: the same ranking is the same file
     return zstandard.ZstdCompressor().compress(data) if compression == ".zst" else data
+
+
+def _no_formula(name: str) -> pl.Expr:
+    """Texts that a spreadsheet would take for a formula, with an apostrophe before them."""
+    text = pl.col(name)
+    return pl.when(text.str.contains(FORMULA)).then("'" + text).otherwise(text).alias(name)
