@@ -94,7 +94,6 @@ def _open_closed_streams() -> None:
 
 
 def _prepare_process() -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Searching all imported modules for reference cycles took a third of the time of a small command.
     gc.set_threshold(1_000_000)
     atexit.register(gc.freeze)

@@ -163,19 +163,20 @@ def _cleaning_up(parts: Mapping[Path, Path]) -> Iterator[None]:
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     main = threading.current_thread() is threading.main_thread()  # others cannot say what a signal does
-    usual = [number for number in numbers if main and signal.getsignal(number) is signal.SIG_DFL]
-    for number in usual:
-        signal.signal(number, end)
+    names = [name for name in ("SIGTERM", "SIGHUP", "SIGINT") if main and hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else end)
     try:
         yield
     finally:
         for part in parts.values():
             with suppress(OSError):
                 part.unlink()
-        for number in usual:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def file_bytes(frame: pl.DataFrame, kind: str, compression: str, *, csv_safe: bool = False) -> bytes:
