@@ -227,7 +227,15 @@ def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFram
     data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
     if backend == "polars":
         # Without a query, which would wait for ever in a process forked from one that has used polars.
-        return nw.from_native(pl.DataFrame([pl.Series(name, part, nan_to_null=True) for name, part in data.items()]))
+        return nw.from_native(pl.DataFrame([_series(name, part) for name, part in data.items()]))
     frame = nw.from_dict(data, backend=backend)
     floats = [name for name, values in columns.items() if values.dtype.kind == "f"]
     return frame.with_columns(nw.col(*floats).fill_nan(None)) if floats else frame
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    """A column of a polars frame; names of several types, which polars cannot have in one, as texts."""
+    try:
+        return pl.Series(name, values, nan_to_null=True)
+    except TypeError:
+        return pl.Series(name, [str(value) for value in values])

@@ -86,6 +86,7 @@ def saved_names(value: Any) -> Ids:
         raise ValueError("names are neither texts nor numbers")
     if len({str(name) for name in value}) < len(value):
         raise ValueError("a name occurs twice")
+    "".join(map(str, value)).encode()  # a ValueError where a name holds half of a surrogate pair
     return ids(value)
 
 
