@@ -37,9 +37,14 @@ INTERRUPTED = 130
 
 
 @app.callback(invoke_without_command=True)
-def _version(
+def _options(
     version: bool = typer.Option(False, "--version", metavar="", help="Print the version and exit.", is_eager=True),
+    max_size: str = typer.Option(
+        None, metavar="SIZE", help="How large a compressed file may become, for example 32GB.", show_default="8GB"
+    ),
 ) -> None:
+    if max_size:
+        os.environ["CROWDRANK_MAX_SIZE"] = max_size
     if version:
         from crowdrank import __version__
 

@@ -15,7 +15,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.encode_gold import gold_of, scores_of
-from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, write_all
+from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, refuse_same_files, write_all
 from crowdrank.formats.source import as_text, of_frame
 from crowdrank.formats.trec_letor import disambiguate_tags
 from crowdrank.study import Gold, JudgmentError, Judgments
@@ -32,9 +32,11 @@ def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool
     several use the same tag), ordered by score as in trec_eval; LETOR's files of ranks are rankings too.
     With `top_k=True`, items of a task that a ranking does not list rank below all that it lists; with `top_k=False`
     they are not compared. By default they rank below in TREC runs and LETOR's files, and are not compared elsewhere.
+    `-` is standard input. The same file may not be given twice.
     """
     if not paths:
         raise JudgmentError("no file to read")
+    refuse_same_files(paths)
     return judgments_of(disambiguate_tags([of_file(path) for path in paths]), columns or {}, top_k=top_k)
 
 

@@ -89,6 +89,8 @@ def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
     except TypeError:
         hint = "; cr.read(...) reads files" * isinstance(frame, str | PathLike)
         raise JudgmentError(f"expected a data frame or a dict of columns, not {type(frame).__name__}{hint}") from None
+    except UnicodeEncodeError:
+        raise JudgmentError(f"{name}: contains half of a surrogate pair, which is no letter") from None
     except (pl.exceptions.PolarsError, NarwhalsError) as error:
         raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
     source = Source(
