@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 
 
 class InputError(ValueError):
@@ -22,7 +23,7 @@ def check(holds: bool, name: str, value: object, wanted: str) -> None:
 
 def check_whole_number(name: str, value: object, least: int = 1, most: int | None = None) -> None:
     """Refuse a value that is not a whole number, or out of range."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)  # NumPy's numbers are numbers too
     fits = whole and least <= value and (most is None or value <= most)  # type: ignore[operator]
     allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
     check(fits, name, value, f"a whole number {allowed}")
@@ -44,7 +45,7 @@ def check_beta(name: str, value: object) -> None:
 
 def is_number(value: object) -> bool:
     """Whether this is a number, and not True or False."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_choice(name: str, value: object, among: Sequence[str]) -> None:

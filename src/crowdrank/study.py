@@ -170,6 +170,13 @@ def check_judgments(given: object) -> None:
     )
 
 
+def check_gold(given: object) -> None:
+    """Refuse anything but gold, and say how to make it."""
+    if not isinstance(given, Gold):
+        what = "judgments, which are what is judged by it" if isinstance(given, Judgments) else type(given).__name__
+        raise JudgmentError(f"gold is needed, not {what}: make it with cr.gold(frame) or cr.read_gold('gold.csv')")
+
+
 GoldKind = Literal["grade", "score", "rank"]
 
 

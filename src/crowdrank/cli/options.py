@@ -89,7 +89,7 @@ AnnotatorsOut = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(metavar="NUMBER", help="Seed of the random numbers: the same seed, the same result.")
+    int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers: the same seed, the same result.")
 ]
 Measures = Annotated[
     list[str] | None,

@@ -21,6 +21,7 @@ from crowdrank.methods.catalogue import fit_method, settings_of
 from crowdrank.methods.catalogue import method as method_of
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
+from crowdrank.numerics.seeds import generator
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
 from crowdrank.settings import check, check_choice, check_whole_number
@@ -93,7 +94,7 @@ def _for_rounds(chosen: Method, consensus: Consensus) -> Method:
 
 def _resampled_studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed: int) -> Iterator[Judgments]:
     """The resampled studies, one after the other; independent of the order of the judgments if the method is."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     if over == "annotators" and "rankings" in chosen.description.takes:
         # An annotator drawn twice gives every judgment twice; as grades, both copies would be compared with each other.
         judgments = graded_as_lists(judgments)

@@ -14,7 +14,7 @@ from crowdrank.evaluation.kernels import GradedLists
 from crowdrank.evaluation.matching import Matching, match
 from crowdrank.evaluation.measures import Measure, choose
 from crowdrank.settings import check_choice
-from crowdrank.study import Floats, Frame, Gold, Ids
+from crowdrank.study import Floats, Frame, Gold, Ids, JudgmentError, Judgments, check_gold
 
 Unjudged = Literal["nonrelevant", "ignore"]
 
@@ -78,6 +78,9 @@ def evaluate(
       acc  0.6667
     """
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    check_gold(gold)
+    if isinstance(ranking, Judgments):
+        raise JudgmentError("judgments are no ranking: fit a method first, as in cr.fit('borda', judgments)")
     chosen = choose(measures, gold)
     consensus = ranking if isinstance(ranking, Consensus) else _consensus_of(ranking)
     matching = match(consensus.vocabulary, gold)

@@ -28,7 +28,7 @@ def saved_bytes(file_format: str, content: Mapping[str, Any]) -> bytes:
     """The content of a file of this format."""
     whole = {"format": file_format, **content}
     # Escaped, not UTF-8: an id may hold half a surrogate pair, which UTF-8 cannot write.
-    return json.dumps({"format": file_format, CHECKSUM: _checksum(whole), **content}).encode()
+    return _json({"format": file_format, CHECKSUM: _checksum(whole), **content}).encode()
 
 
 def load_saved(
@@ -60,7 +60,11 @@ def load_saved(
 def _checksum(content: Mapping[str, Any]) -> str:
     """Of the content, not of its bytes: a file may be indented for reading."""
     plain = {name: value for name, value in content.items() if name != CHECKSUM}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(_json(plain, sort_keys=True).encode()).hexdigest()
+
+
+def _json(content: Mapping[str, Any], **options: Any) -> str:
+    return json.dumps(content, default=lambda number: number.item(), **options)  # settings may be NumPy's numbers
 
 
 def saved_numbers(value: Any, *shape: int, least: float = -np.inf, most: float = np.inf) -> Floats:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check, check_choice
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
 
@@ -31,7 +32,7 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
     """
     check(0 <= share < np.inf, "share", share, "a number of at least 0")
     check_choice("kind", kind, ("random", "malicious"))
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     vocabulary = judgments.vocabulary
     added = round(share * len(vocabulary.annotators))
     # In random turn: nobody is copied twice before everybody is copied once.
