@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 import narwhals as nw
 import numpy as np
@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.forking import check_polars
-from crowdrank.study import Floats, Frame, Grades, JudgmentError, Vocabulary
+from crowdrank.study import Floats, Frame, FrameT, Grades, JudgmentError, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Consensus:
+class Consensus(Generic[FrameT]):
     """The ranking that the judgments of a study support, with intervals and the quality of the annotators.
 
     `ranking` and `annotators` are data frames of the same library as the judgments; the arrays are in the order of the
@@ -75,9 +75,10 @@ class Consensus:
         return adjacent_entries(self.rank, self.vocabulary.entry_task, self.best_first)
 
     @property
-    def ranking(self) -> Any:
+    def ranking(self) -> FrameT:
         """A data frame with the columns task, item, rank, score, low, high; best first within each task."""
-        return self._ranking.clone().to_native()  # a copy: whoever changes it does not change the result
+        frame: FrameT = self._ranking.clone().to_native()
+        return frame  # a copy: whoever changes it does not change the result
 
     @cached_property
     def _ranking(self) -> nw.DataFrame[Any]:
@@ -104,12 +105,13 @@ class Consensus:
         return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks)
 
     @property
-    def annotators(self) -> Any:
+    def annotators(self) -> FrameT:
         """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
-        return frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
+        frame: FrameT = frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
+        return frame
 
     @property
-    def curves(self) -> Any:
+    def curves(self) -> FrameT | None:
         """A data frame of what grades mean to annotators, or None: only models of grades have it.
 
         Columns: annotator, grade, mean, spread, weight. An annotator gives an item of relevance r a grade with a chance
@@ -117,7 +119,7 @@ class Consensus:
         """
         return None if self.curve_columns is None else frame_of(self.curve_columns, self.vocabulary.frame).to_native()
 
-    def unsure(self, width: float | None = None) -> Any:
+    def unsure(self, width: float | None = None) -> FrameT:
         """The rows of `ranking` whose interval is wider than `width`, the widest first.
 
         More judgments help most there. By default `width` is four standard deviations of the study's scores: such an
@@ -131,7 +133,8 @@ class Consensus:
         wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # unscored entries come first
         limit = 4 * float(np.nanstd(self.score)) if width is None else width
         order = np.argsort(-wide, kind="stable")
-        return nw.from_native(self.ranking)[order[(wide > limit)[order]].tolist()].to_native()
+        rows: FrameT = self._ranking[order[(wide > limit)[order]].tolist()].to_native()
+        return rows
 
     @property
     def disconnected(self) -> dict[Any, int]:
@@ -148,7 +151,7 @@ class Consensus:
         size += f", {len(vocabulary.annotators):,} annotators"
         lines = [
             f"Consensus by {self.method}: {size}; {end} in {self.fit.steps} steps",
-            str(nw.from_native(self.ranking).head(10).to_native()),
+            str(self._ranking.head(10).to_native()),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)

@@ -25,7 +25,7 @@ from crowdrank.numerics.seeds import generator
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
 from crowdrank.settings import check, check_choice, check_whole_number
-from crowdrank.study import Floats, Gold, Judgments, recode
+from crowdrank.study import Floats, FrameT, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
 MOST_MISSING = 0.05  # share of the rounds in which an entry may be missing
@@ -44,14 +44,14 @@ class Rounds:
 
 def bootstrap(
     method: str | Method,
-    judgments: Judgments,
+    judgments: Judgments[FrameT],
     *,
     over: Over = "judgments",
     rounds: int = 200,
     level: float = 0.95,
     seed: int = 0,
     gold: Gold | None = None,
-) -> Consensus:
+) -> Consensus[FrameT]:
     """The consensus of a method, by name or with its settings, with intervals from fits to resampled studies.
 
     `over` is what is drawn with replacement: pairs, grades and whole rankings, or annotators with all their judgments.

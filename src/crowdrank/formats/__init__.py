@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import narwhals as nw
 import numpy as np
@@ -18,12 +18,14 @@ from crowdrank.formats.encode_gold import gold_of, scores_of
 from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, refuse_same_files, write_all
 from crowdrank.formats.source import as_text, of_frame
 from crowdrank.formats.trec_letor import disambiguate_tags
-from crowdrank.study import Gold, JudgmentError, Judgments
+from crowdrank.study import FrameT, Gold, JudgmentError, Judgments
 
 FilePath = str | os.PathLike[str]
 
 
-def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
+def read(
+    *paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None
+) -> Judgments[pl.DataFrame]:
     """Judgments from files of any kinds, over one vocabulary.
 
     The columns show the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and
@@ -40,6 +42,16 @@ def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool
     return judgments_of(disambiguate_tags([of_file(path) for path in paths]), columns or {}, top_k=top_k)
 
 
+@overload
+def judgments(
+    *frames: pl.DataFrame | pl.LazyFrame | Mapping[str, Any],
+    columns: Mapping[str, str] | None = None,
+    top_k: bool | None = None,
+) -> Judgments[pl.DataFrame]: ...
+@overload
+def judgments(
+    *frames: FrameT, columns: Mapping[str, str] | None = None, top_k: bool | None = None
+) -> Judgments[FrameT]: ...
 def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
     """Judgments from data frames of any library, as `read` reads them from files; results are frames like the first.
 
@@ -74,7 +86,7 @@ def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
     return gold_of([source for source, _ in numbered], columns or {}, frame=numbered[0][1])
 
 
-def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus:
+def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus[pl.DataFrame]:
     """A ranking from a file with the columns item, score or rank, and optionally task; or from a TREC run.
 
     `crowdrank rank --out` writes such files.

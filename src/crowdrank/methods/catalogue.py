@@ -10,7 +10,7 @@ from crowdrank.catalogue import Catalogue
 from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Description, GoldMethod, Method, Supervised, Trained
 from crowdrank.settings import SettingError, did_you_mean
-from crowdrank.study import Gold, Judgments, check_gold, check_judgments
+from crowdrank.study import FrameT, Gold, Judgments, check_gold, check_judgments
 
 M = TypeVar("M")
 
@@ -69,7 +69,9 @@ def usual_method(judgments: Judgments) -> str:
     return next(name for kind, name in usual.items() if kind in judgments.kinds)
 
 
-def fit(name: str | Method, judgments: Judgments, *, gold: Gold | None = None, **settings: Any) -> Consensus:
+def fit(
+    name: str | Method, judgments: Judgments[FrameT], *, gold: Gold | None = None, **settings: Any
+) -> Consensus[FrameT]:
     """Fit the method of that name, or one with its settings; `gold` for those that can start from it.
 
     >>> import crowdrank as cr
