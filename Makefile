@@ -30,7 +30,7 @@ check: $(VENV)/installed-dev
 # The lowest versions that pyproject.toml allows, in an environment of their own: a fit, and the tests of command and
 # formats.
 lowest: $(VENV)-lowest/installed
-	$(VENV)-lowest/bin/python -m pytest -n auto -p no:cacheprovider tests/smoke.py tests/cli tests/formats
+	$(VENV)-lowest/bin/python -m pytest -n auto -W default::DeprecationWarning tests/smoke.py tests/cli tests/formats
 
 # A container's folders, disks and memory, and everything else that could go wrong where it runs.
 hostile: $(VENV)/installed-dev
