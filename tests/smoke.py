@@ -15,7 +15,7 @@ def test_everything_runs():
 @pytest.mark.parametrize("name", cr.METHODS)
 def test_every_method(name):
     method = cr.METHODS[name]()
-    judgments = KIND[method.description.takes[0]](items=6, annotators=4, seed=0).judgments
+    judgments = KIND[method.description.takes[0]](items=6, annotators=6, seed=0).judgments
     consensus = cr.fit(method, judgments)
     assert consensus.ranking.height == judgments.vocabulary.n_entries
-    assert consensus.annotators.height == 4
+    assert consensus.annotators.height == 6

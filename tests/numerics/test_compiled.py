@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import crowdrank as cr
 from crowdrank.numerics import compiled
 from crowdrank.numerics.compiled import KernelCache, kernel
 
@@ -130,3 +131,15 @@ def test_every_kernel_is_compiled_this_way():
     sources = sorted(Path(compiled.__file__).parents[1].rglob("*.py"))
     own = [path.name for path in sources if re.search(r"\bn?jit\(|cache=True", path.read_text())]
     assert own == ["compiled.py"]
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "plackett-luce", "borda"])
+def test_little_work_in_python_gives_what_kernels_give(method, monkeypatch):
+    """All columns, to the last bit."""
+    study = cr.simulate.rankings(items=5, annotators=4, tasks=2, seed=0).judgments
+    found = []
+    for little in (-1, 10**9):
+        monkeypatch.setattr(compiled, "LITTLE_WORK", little)
+        consensus = cr.fit(method, study)
+        found.append((consensus.ranking.rows(), consensus.annotators.rows()))
+    assert found[0] == found[1]

@@ -29,6 +29,7 @@ from crowdrank import __version__
 
 KERNELS: list[Any] = []  # all kernels of the modules imported so far
 
+LITTLE_WORK = 3000  # milliseconds in Python
 DIGEST = hashlib.sha256().digest_size
 ADVICE = "name a folder that can be written as NUMBA_CACHE_DIR, or run `crowdrank warm-up` where the package can be"
 
@@ -41,6 +42,14 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     compiled._cache = KernelCache(function)  # what `cache=True` does with Numba's own cache
     KERNELS.append(compiled)
     return compiled
+
+
+def for_work(compiled: Any, work: int) -> Any:
+    """The kernel; for little work the Python function behind it, because to compile one takes up to a second.
+
+    Functions that it calls must be `register_jitable`, not kernels. `work` is about the number of passes of its loops.
+    """
+    return compiled if work > LITTLE_WORK else compiled.py_func
 
 
 class KernelCache(_Cache):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.study import Codes
 
 
@@ -17,7 +17,7 @@ def components(n_nodes: int, one: Codes, other: Codes, least: int = 1) -> NDArra
     >>> components(5, np.array([0, 3], dtype=np.int32), np.array([2, 4], dtype=np.int32)).tolist()
     [0, 1, 0, 2, 2]
     """
-    roots = _roots(n_nodes, one, other, least)
+    roots = for_work(_roots, n_nodes + len(one))(n_nodes, one, other, least)
     return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
