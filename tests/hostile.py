@@ -70,7 +70,7 @@ def command(
         text=True,
         check=False,
         preexec_fn=limit,
-        timeout=600,
+        timeout=3600,  # `warm-up` takes minutes, and many on a busy machine
     )
 
 
