@@ -14,6 +14,7 @@ from crowdrank.methods.grades.curves.curves import Curves, Gaussians, GradesByPr
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.curves.kernels import Nodes
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
+from crowdrank.methods.grades.curves.true_grades import true_grade_chances
 from crowdrank.methods.profiles import Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, make_consensus
@@ -85,9 +86,18 @@ def graded_consensus(
         extra_fields={
             "difficulty": found.difficulty,
             "curve_columns": _curve_columns(judgments, study, curves.gaussians),
+            "label_chances": _label_chances(judgments, study, curves),
         },
         notes=notes,
     )
+
+
+def _label_chances(judgments: Judgments, study: Graded, curves: Curves) -> Floats | None:
+    """The probability of each grade as the true one, where all annotators use one scale, whose levels are grades."""
+    merged = len(np.unique(judgments.grades.grade)) > curves.table.shape[1]
+    if len(study.scales.grade) > 1 or merged:
+        return None
+    return true_grade_chances(study.rows, curves, judgments.vocabulary.entry_task)
 
 
 def summarise_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
