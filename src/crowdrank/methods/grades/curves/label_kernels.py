@@ -26,7 +26,7 @@ class SortedGrades(NamedTuple):
 class ClassCrowd(NamedTuple):
     """What the current chances say about the crowd."""
 
-    count: Floats  # by profile, true grade and grade
+    counts: Floats  # by profile, true grade and grade
     given: Floats  # by profile and true grade
     typical: Floats  # the virtual counts of each profile, by its types
     strength: float  # their sum for each true grade
@@ -97,7 +97,7 @@ def _given_others(first, last, rows, crowd, own, new, factor):
     for row in range(first, last):
         a, g, most = rows.profile[row], rows.level[row], 0.0
         for t in range(len(new)):
-            others = max(crowd.count[a, t, g] - own[t], 0.0) + crowd.typical[a, t, g]
+            others = max(crowd.counts[a, t, g] - own[t], 0.0) + crowd.typical[a, t, g]
             factor[row - first, t] = others / (max(crowd.given[a, t] - own[t], 0.0) + crowd.strength)
             new[t] *= factor[row - first, t]
             most = max(most, new[t])
