@@ -17,8 +17,8 @@ def tiny_study(like: Judgments) -> Judgments:
     below = np.full(3, bool(like.rankings.unlisted_below.any()))
     study = Judgments(
         words,
-        Grades(who, entry, (who + entry) % 3 * 1.0),
+        Grades(who, entry, ((who + entry) % 3).astype(np.float64)),
         Pairs(code, code, np.roll(code, 1), outcome, **has),
-        Rankings(code, np.zeros(3, np.int32), below, who, entry, entry * 1.0),
+        Rankings(code, np.zeros(3, np.int32), below, who, entry, entry.astype(np.float64)),
     )
     return study.only(*like.kinds)
