@@ -17,7 +17,7 @@ from crowdrank.methods.grades.curves.scales import Scales, scales_of
 from crowdrank.methods.grades.curves.true_grades import true_grade_chances
 from crowdrank.methods.profiles import Profiles, profiles_of
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import annotator_columns, make_consensus
+from crowdrank.methods.result import annotator_columns, judged_by_several, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
@@ -25,8 +25,6 @@ from crowdrank.study import Codes, Floats, Judgments
 
 TAIL = 0.025  # of the posterior, on either side of the interval
 ENTRIES_AT_ONCE = 1 << 16
-UNINFORMATIVE = 0.02  # nats; an annotator with less information per grade is random …
-ENOUGH_GRADES = 30  # … if they gave this many grades
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,13 +126,9 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
 
 def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
     profiles = study.profiles
-    count = np.diff(study.rows.profile_starts)
     quality, evidence = _agreement_with_others(study.rows, judgments.vocabulary.entry_task, curves)
     columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task)
     alone, paired = informativeness(curves.gaussians)
-    columns["verdict"][(alone < UNINFORMATIVE) & (count >= ENOUGH_GRADES) & (columns["verdict"] != "one-sided")] = (
-        "random"
-    )
     return columns | {
         "informativeness": alone,
         "pair_informativeness": paired,
@@ -146,10 +140,11 @@ def _agreement_with_others(rows: GradesByProfile, task: Codes, curves: Curves) -
     """Per profile: the share of preferences that the others' grades confirm, and the evidence as a number of votes.
 
     Their own grades do not count in the relevance they are compared with. Otherwise annotators of items that few others
-    graded would agree with themselves.
+    graded would agree with themselves. Entries that nobody else graded say nothing.
     """
     relevance, whose = curves.relevance_by_others(rows), (rows.profile.astype(np.int64) << 32) | task[rows.entry]
     order = np.lexsort((rows.level, whose))
+    order = order[judged_by_several(rows.entry, rows.profile, rows.n_entries)[rows.entry[order]]]
     starts = np.r_[np.flatnonzero(run_starts(whose[order])), len(order)]
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     profile, level = rows.profile[order[starts[:-1]]], rows.level[order].astype(np.float64)
