@@ -20,7 +20,7 @@ a grade and a difference of relevance. Random annotators have 0; a scale of d gr
 
 Labels (`--qrels`, cr.labels) come with the probability of each grade to be the true one: the grade that the crowd's
 most informative annotators would give. Where a model with one true grade for each item predicts left-out grades better
-than relevance does, it decides in proportion. All annotators must use one scale of at most 12 grades; otherwise the
+than relevance does, it decides in proportion. All annotators must use one scale of at most 20 grades; otherwise the
 ranking is divided in proportion to the grades given.
 
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM

@@ -72,6 +72,10 @@ def graded_consensus(
     judged = np.diff(study.rows.entry_starts) > 0  # the others have only the prior
     # Relevance is of the order of one: further digits are rounding errors, which would break ties.
     score = np.where(judged, np.round(found.score, 12), np.nan)
+    notes = (*notes, *study.scales.notes)
+    if judged.any() and not _anybody_varies(study.rows):
+        score = np.where(judged, 0.0, np.nan)  # curves of annotators with one grade differ by chance alone
+        notes += ("every annotator gave one grade to all their items: the items cannot be told apart",)
     return make_consensus(
         description,
         judgments,
@@ -88,6 +92,14 @@ def graded_consensus(
         },
         notes=notes,
     )
+
+
+def _anybody_varies(rows: GradesByProfile) -> bool:
+    """Whether any profile has two different grades."""
+    level, starts = rows.level[rows.by_profile], rows.profile_starts
+    same = np.r_[level[1:] == level[:-1], True]
+    same[starts[1:][starts[1:] > 0] - 1] = True  # the last of a profile
+    return not bool(same.all())
 
 
 def _label_chances(judgments: Judgments, study: Graded, curves: Curves) -> Floats | None:
