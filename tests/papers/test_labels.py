@@ -38,7 +38,7 @@ def test_nearer_to_the_experts_than_rounded_means(name):
 @pytest.mark.parametrize(
     ("name", "accuracy", "loss"),
     # The best of crowd-kit's MajorityVote and DawidSkene, and the smallest log-loss of all its aggregators
-    # (benchmarks/graded.py --labels); the standard error of the accuracy is .009 and .0075.
+    # (benchmarks/labels.py); the standard error of the accuracy is .009 and .0075.
     [("trec_rf10", 0.5136, 2.237), ("llmjudge24", 0.5211, 1.584)],
 )
 def test_labels_of_the_default_method_beside_those_of_other_tools(name, accuracy, loss):
