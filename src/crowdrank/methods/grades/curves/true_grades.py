@@ -11,7 +11,7 @@ Two models are asked, and believed as far as they predict grades that they have 
   certain.
 
 Each grade is predicted from all others of its entry. The weights of the two models are those that make the predictions
-of all grades most likely (stacking). Classes that predict grades worse than relevance does are not there, and count
+of all grades most likely (stacking), with their odds squared. Classes that predict grades worse than relevance does are not there, and count
 nothing.
 """
 
@@ -38,6 +38,8 @@ def true_grade_chances(rows: GradesByProfile, curves: Curves, entry_task: Codes)
         classes = true_classes(rows, size, entry_task)
         weight = stacking_weight(classes.likelihood, left_out_likelihood(rows, curves))
         if weight >= 0.5:
+            # Squared odds: grades say less about a model of the truth than about a model of grades.
+            weight = weight**2 / (weight**2 + (1 - weight) ** 2)
             chance = weight * classes.chance + (1 - weight) * chance
     chance[np.diff(rows.entry_starts) == 0] = np.nan
     return chance
