@@ -11,8 +11,8 @@ Two models are asked, and believed as far as they predict grades that they have 
   certain.
 
 Each grade is predicted from all others of its entry. The weights of the two models are those that make the predictions
-of all grades most likely (stacking), with their odds squared. Classes that predict grades worse than relevance does are not there, and count
-nothing.
+of all grades most likely (stacking), with their odds squared. Classes that predict grades worse than relevance does are
+not there, and count nothing.
 """
 
 from __future__ import annotations
