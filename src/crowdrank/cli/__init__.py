@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from crowdrank.cli import compare, evaluate, methods, predict, rank, replay, simulate, train
+from crowdrank.cli import compare, describe, evaluate, methods, predict, rank, replay, simulate, train
 from crowdrank.cli import next as next_command
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command("describe")(describe.describe)
 app.command("rank")(rank.rank)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
