@@ -89,4 +89,6 @@ def _expected(count: Floats, distance: Floats) -> float:
 
 
 def _mean_by(codes: NDArray[np.int32], values: Floats, count: NDArray[np.int64]) -> Floats:
-    return np.divide(sum_by(codes, values, len(count)), count, out=np.full(len(count), np.nan), where=count > 0)
+    mean = np.full(len(count), np.nan)
+    np.divide(sum_by(codes, values, len(count)), count, out=mean, where=count > 0)
+    return mean

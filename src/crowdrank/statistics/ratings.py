@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from crowdrank.convert import as_pairs, count_pairs, grade_levels
 from crowdrank.numerics.groups import run_starts
-from crowdrank.study import Codes, Floats, Grades, Judgments, Kind, Pairs, Rankings
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Grades, Judgments, Kind, Pairs, Rankings
 
 Metric = Literal["ordinal", "nominal"]
 MOST_PAIRS = 2_000_000  # pairs of lists; above this, a sample of the entries is used
@@ -97,8 +98,8 @@ def _of_pairs(pairs: Pairs, n_annotators: int) -> Ratings:
 def _repeats(
     annotator: Codes, times: NDArray[np.int64], differ: NDArray[np.bool_], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    repeated: Floats = np.bincount(annotator, times - 1, n)
-    return repeated.astype(np.int64), np.bincount(annotator[differ], minlength=n)
+    repeated = sum_by(annotator, times - 1, n).astype(np.int64)
+    return repeated, np.bincount(annotator[differ], minlength=n)
 
 
 def _numbered(unit: NDArray[np.int64] | Codes) -> NDArray[np.int64]:

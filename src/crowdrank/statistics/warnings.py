@@ -82,7 +82,7 @@ def _low_agreement(found: Mapping[Kind, Agreement]) -> list[str]:
 
 
 def _one_sided(judgments: Judgments) -> list[str]:
-    names = judgments.vocabulary.annotators[one_sided_annotators(judgments)]
+    names = judgments.vocabulary.annotators[one_sided_annotators(judgments)].tolist()
     if not len(names):
         return []
     return [f"one-sided: {_some(names, len(names))} always gave the same answer; leave them out or look at them"]
