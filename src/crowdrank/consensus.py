@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import narwhals as nw
@@ -131,6 +132,10 @@ class Consensus:
         tasks, parts = parts_per_task(self.vocabulary, self.component)
         return dict(zip(self.vocabulary.tasks[tasks], parts.tolist(), strict=True))
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the best of the ranking, and the notes."""
+        return html_of(repr(self).split("\n", 1)[0], nw.from_native(self.ranking).head(10), self.notes)
+
     def __repr__(self) -> str:
         vocabulary = self.vocabulary
         end = "converged" if self.fit.converged else "NOT converged"
@@ -218,3 +223,16 @@ def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFram
     frame = nw.from_dict(data, backend=backend)
     floats = [name for name, values in columns.items() if values.dtype.kind == "f"]
     return frame.with_columns(nw.col(*floats).fill_nan(None)) if floats else frame
+
+
+def html_of(title: str, frame: nw.DataFrame[Any], notes: Iterable[str] = ()) -> str:
+    """A small table for notebooks; everything is escaped."""
+
+    def cell(value: Any) -> str:
+        return "" if value is None else f"{value:.4f}" if isinstance(value, float) else escape(str(value)[:200])
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in frame.columns)
+    body = "".join(f"<tr>{''.join(f'<td>{cell(value)}</td>' for value in row)}</tr>" for row in frame.rows())
+    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if frame.columns else ""
+    return f"<div><p><b>{escape(title)}</b></p>{table}{f'<ul>{said}</ul>' if said else ''}</div>"

@@ -8,7 +8,7 @@ import pytest
 
 import build
 import crowdrank as cr
-from crowdrank.statistics.choice import choose_method
+from crowdrank.methods.choice import choose_method
 from crowdrank.statistics.description import Spread, list_overlap
 
 VOTES = [

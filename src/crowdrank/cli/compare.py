@@ -32,6 +32,7 @@ def compare(
         ),
     ] = None,
     out: options.Out = None,
+    report: options.Report = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
     ignore_unjudged: options.Ignore = False,
@@ -43,7 +44,7 @@ def compare(
 
     Example: crowdrank compare votes.csv --gold gold.csv --measure acc,tau
     """
-    options.check_outputs([out], [*files, gold])
+    options.check_outputs([out], [*files, gold], other=[report])
     from crowdrank import formats
     from crowdrank.evaluation import comparison
 
@@ -60,14 +61,18 @@ def compare(
             unjudged=options.unjudged(ignore_unjudged),
             skip_empty=skip_empty,
         )
-    if out:
-        formats.write(result.table, out)
+    tables: dict[Path | None, object] = {out: result.table}
+    if report:
+        from crowdrank.report import compare_page
+
+        tables[report] = compare_page(result, command=options.command_line()).encode()
+    formats.write_files({path: table for path, table in tables.items() if path})
     if json:
         screen.print_json({"table": result.table.to_dicts(), "tests": result.tests.to_dicts(), "notes": result.notes})
         return
     screen.say(str(replace(result, notes=())))
     screen.show_notes(result.notes)
-    screen.show_written({"leaderboard": out})
+    screen.show_written({"leaderboard": out, "report": report})
 
 
 def _folds(text: str | None) -> int | dict[str, str] | None:

@@ -21,6 +21,7 @@ def describe(
         Path | None,
         typer.Option(metavar="FILE", help="Write a row for each annotator to this file.", show_default=False),
     ] = None,
+    report: options.Report = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
     json: options.Json = False,
@@ -29,18 +30,22 @@ def describe(
 
     Example: crowdrank describe votes.csv
     """
-    options.check_outputs([out], files)
+    options.check_outputs([out], files, other=[report])
     from crowdrank import formats
     from crowdrank.statistics.description import describe as describe_judgments
 
     found = describe_judgments(options.JudgmentFiles(files, options.assignments(column, "--column"), top_k).read())
-    if out:
-        formats.write_files({out: found.annotators})
+    tables: dict[Path | None, object] = {out: found.annotators}
+    if report:
+        from crowdrank.report import describe_page
+
+        tables[report] = describe_page(found, command=options.command_line()).encode()
+    formats.write_files({path: table for path, table in tables.items() if path})
     if json:
         screen.print_json(found.as_dict())
         return
     _show(found)
-    screen.show_written({"annotators": out})
+    screen.show_written({"annotators": out, "report": report})
 
 
 def _show(found: Description) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -78,6 +79,10 @@ AnnotatorsOut = Annotated[
     typer.Option(
         metavar="FILE", help="Write the quality and other estimates of the annotators to this file.", show_default=False
     ),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a report: one .html page that needs no network.", show_default=False),
 ]
 Seed = Annotated[
     int, typer.Option(metavar="NUMBER", help="Seed of the random numbers: the same seed, the same result.")
@@ -193,6 +198,14 @@ def comma_separated(texts: Sequence[str] | None) -> list[str] | None:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
 
 
+def command_line() -> str:
+    """The command as the user gave it."""
+    import shlex
+    import sys
+
+    return shlex.join(["crowdrank", *sys.argv[1:]])
+
+
 def given(*paths: Path | None) -> list[Path]:
     """Those of some optional files that the user named."""
     return [path for path in paths if path is not None]
@@ -220,6 +233,8 @@ def check_outputs(
     for number, path in enumerate(outputs):
         if not path.parent.is_dir():
             raise SettingError(f"{path}: there is no folder {path.parent}")
+        if path.suffix.lower() in (".html", ".svg", ".png") and importlib.util.find_spec("altair") is None:
+            raise SettingError(f"{path}: reports and charts need more packages: pip install 'crowdrank[report]'")
         if path.is_dir():
             raise SettingError(f"{path}: is a folder; give the name of a file")
         if path.resolve() in [each.resolve() for each in (*inputs, *outputs[:number])]:

@@ -55,6 +55,7 @@ def replay(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the curves: .html, .svg, .png or .json.", show_default=False),
     ] = None,
+    report: options.Report = None,
     column: options.Columns = None,
     json: options.Json = False,
 ) -> None:
@@ -65,7 +66,7 @@ def replay(
 
     Example: crowdrank replay votes.csv --gold gold.csv --budget 200
     """
-    options.check_outputs([out], [*files, gold], other=[chart])
+    options.check_outputs([out], [*files, gold], other=[chart, report])
     texts = options.assignments(settings, "--set")
     from crowdrank import formats
     from crowdrank.collect.replay import replay as replay_policies
@@ -89,13 +90,17 @@ def replay(
         from crowdrank.report import replay_curves
 
         replay_curves(curves).save(str(chart))
-    if out:
-        formats.write(curves, out)
+    tables: dict[Path | None, Any] = {out: curves}
+    if report:
+        from crowdrank.report import replay_page
+
+        tables[report] = replay_page(curves, command=options.command_line()).encode()
+    formats.write_files({path: table for path, table in tables.items() if path})
     if json:
         screen.print_json(curves.to_dicts())
         return
     _show_curves(curves)
-    screen.show_written({"curves": out, "chart": chart})
+    screen.show_written({"curves": out, "chart": chart, "report": report})
 
 
 def _policies(names: list[str], texts: Mapping[str, str], gammas: list[float] | None) -> dict[str, Policy]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, frame_of
+from crowdrank.consensus import Consensus, frame_of, html_of
 from crowdrank.convert import as_rankings, count_pairs
 from crowdrank.evaluation.evaluate import Evaluation, Unjudged, evaluate_matched
 from crowdrank.evaluation.folds import Folds, cross_fitted, folds_of
@@ -23,7 +24,7 @@ from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, settin
 from crowdrank.methods.protocols import Method, Supervised
 from crowdrank.numerics.progress import report
 from crowdrank.settings import SettingError, check_choice
-from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
+from crowdrank.study import Frame, Gold, JudgmentError, Judgments, Vocabulary, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
 MANY_PAIRS = 3_000_000  # above this, methods that expand lists to pairs take minutes
@@ -39,6 +40,8 @@ class Comparison:
     test_columns: Mapping[str, NDArray[Any]]
     frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
+    vocabulary: Vocabulary | None = None  # of the ranks
+    ranks: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)  # method → the rank of each entry
 
     @cached_property
     def table(self) -> Any:
@@ -68,6 +71,10 @@ class Comparison:
         }
         values = np.concatenate([each.values for each in all_of])
         return frame_of({**columns, **dict(zip(self.measures, values.T, strict=True))}, self.frame).to_native()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the leaderboard, and the notes."""
+        return html_of("Comparison", nw.from_native(self.table), self.notes)
 
     def __repr__(self) -> str:
         tests = self.test_columns
@@ -123,6 +130,8 @@ def compare(
         _tests(names, evaluations, seed),
         judgments.vocabulary.frame,
         (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *_merged(notes)),
+        judgments.vocabulary,
+        {label: fitted[label].rank for label in evaluations},
     )
 
 

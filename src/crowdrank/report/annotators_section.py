@@ -84,7 +84,11 @@ def _strangest(consensus: Consensus, fit: Misfit | None, order: Any) -> list[Htm
             rows.append((name(each), _answer(consensus, part, row), float(part.chance[row])))
     if not rows:
         return []
-    columns = {"annotator": [r[0] for r in rows], "said": [r[1] for r in rows], "chance": [r[2] for r in rows]}
+    columns: dict[str, Sequence[Any]] = {
+        "annotator": [r[0] for r in rows],
+        "said": [r[1] for r in rows],
+        "chance": [r[2] for r in rows],
+    }
     return [
         heading("Strangest answers"),
         table("strangest", columns, caption="Answers that the scores make unlikely, of the annotators trusted least"),

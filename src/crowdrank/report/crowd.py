@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def _pairs_with_gold(consensus: Consensus, truth: Floats, rng: np.random.Generat
     task = consensus.vocabulary.entry_task[usable]
     starts = np.searchsorted(task, np.arange(len(consensus.vocabulary.tasks) + 1))
     ones, others = [], []
-    for first, end in zip(starts[:-1], starts[1:], strict=True):
+    for first, end in pairwise(starts):
         entries = usable[first:end]
         if len(entries) > 300:
             entries = np.sort(rng.choice(entries, 300, replace=False))

@@ -22,8 +22,8 @@ def fragility_section(method: Method | None, judgments: Judgments | None, most: 
     if method is None or judgments is None or not 0 < len(judgments) <= most:
         return Section(title, [])
     entries = np.bincount(judgments.vocabulary.entry_task, minlength=1).max()
-    ks = [1] if entries <= TOP_K or len(judgments) > most / 10 else [1, TOP_K]
-    found = [fragility(method, judgments, of=of, k=k) for k in ks for of in ("judgments", "annotators")]  # type: ignore[arg-type]
+    ks = [1] if entries <= TOP_K or len(judgments) > most / 3 else [1, TOP_K]
+    found = [fragility(method, judgments, of=of, k=k) for k in ks for of in ("judgments", "annotators")]
     body = [paragraph(_sentence(each, len(judgments.vocabulary.tasks) > 1)) for each in found]
     few = next((each for each in found if each.found and each.of == "judgments"), None)
     if few is not None:

@@ -20,7 +20,7 @@
   const step = 25;
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0], rows = [...body.rows];
-    const tools = document.getElementById(table.id + "-tools");
+    const tools = document.getElementById(table.id.replace(/-table$/, "-tools"));
     const search = tools?.querySelector("input"), select = tools?.querySelector("select");
     const more = tools?.querySelector("button"), count = tools?.querySelector("output");
     let limit = step, order = rows.slice();

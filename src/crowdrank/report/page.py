@@ -175,7 +175,7 @@ def table(
     searchable: bool = False,
     tasks: Sequence[Any] | None = None,
 ) -> Html:
-    """A table that sorts by any column; `searchable` ones are shown 25 rows at a time. `tasks` are those of the rows."""
+    """A table that sorts by any column; `searchable` ones show 25 rows at a time. `tasks` are those of the rows."""
     numbers = [all(_is_number(value) for value in values) and len(values) > 0 for values in columns.values()]
     head = "".join(
         f'<th scope="col"{_class("n" * number)}><button type="button">{text(label)}</button></th>'
@@ -191,7 +191,7 @@ def table(
     printed = f'<p class="printed dim">The first {PRINTED_ROWS} of {len(rows):,} rows are printed.</p>'
     return Html(
         f'{tools}<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}">'
-        f'<table id="{key}" class="sortable"><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'<table id="{key}-table" class="sortable"><caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{printed * (len(rows) > PRINTED_ROWS)}"
     )
 

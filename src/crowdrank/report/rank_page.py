@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,23 @@ from crowdrank.methods.protocols import Method
 from crowdrank.report import crowd, ranking
 from crowdrank.report.annotators_section import annotators_section
 from crowdrank.report.fragility_section import fragility_section
+from crowdrank.report.methods import mean_interval
 from crowdrank.report.page import (
-    Html, Section, box, code, facts, figure, heading, listed, name, page, paragraph, side_by_side, table, tag, text,
+    Html,
+    Section,
+    box,
+    code,
+    facts,
+    figure,
+    heading,
+    listed,
+    name,
+    page,
+    paragraph,
+    side_by_side,
+    table,
+    tag,
+    text,
 )  # fmt: skip
 from crowdrank.statistics.description import Description, describe, entry_judgments
 from crowdrank.statistics.misfit import Misfit, misfit
@@ -31,7 +47,7 @@ SAMPLE = 1000
 MOST_TIERS = 8
 DISPUTED = 15
 OPPONENTS = 300
-MOST_FITS = 200_000  # judgments; above this, nothing is fitted again for the report
+MOST_FITS = 60_000  # judgments; above this, nothing is fitted again for the report
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +144,7 @@ def _tier_list(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
     numbers = range(1, min(int(tier.max()), MOST_TIERS) + 1)
     rows = [f"<li><b>Tier {k}</b><span>{_names(consensus, order[tier[order] == k])}</span></li>" for k in numbers]
     more = int(tier.max()) - MOST_TIERS
-    rest = f"<li><b></b><span>and {more:,} more tiers</span></li>" if more > 0 else ""
+    rest = f"<li><b></b><span>and {_counted(more, 'more tier')}</span></li>" if more > 0 else ""
     why = paragraph("Items of a tier are not distinguishable from the first of it, its anchor, at 95 %.", kind="dim")
     return Html(f'<ul class="tiers">{"".join(rows)}{rest}</ul>{why}')
 
@@ -166,7 +182,10 @@ def _ranking_section(
     )
     caption = f"{len(shown):,} of {len(order):,} ranked items"
     caption += ": the best of each task, and a random sample of the others" if sampled else ""
-    body = [chart, table("ranking", columns, caption=caption, searchable=True, tasks=tasks if several else None)]
+    body = [
+        chart,
+        table("ranking", columns, caption=caption, searchable=True, tasks=tasks.tolist() if several else None),
+    ]
     if sampled:
         body.append(_summary(consensus, order))
     return Section("Ranking", body)
@@ -216,7 +235,7 @@ def _average_wins(consensus: Consensus, slope: float) -> Floats:
     """The chance of each entry to win against a random other one of its task, by the fitted logistic curve."""
     wins = np.full(len(consensus.score), np.nan)
     starts = consensus.vocabulary.task_starts
-    for first, end in zip(starts[:-1], starts[1:], strict=True):
+    for first, end in pairwise(starts):
         entries = first + np.flatnonzero(~np.isnan(consensus.score[first:end]))
         if len(entries) < 2:
             continue
@@ -259,7 +278,7 @@ def _disputed(consensus: Consensus, judgments: Judgments | None, fit: Misfit | N
         "infit": _numbers(fit.entry_infit[worst]),
         "outfit": _numbers(fit.entry_outfit[worst]),
     }
-    why = "Judgments of these items differ most from what the scores predict. 1 is as expected; above 1.3 look at the item."
+    why = "Judgments of these items differ most from what the scores predict. 1 is as expected, 1.3 a lot."
     return Section(
         "Disputed items", [paragraph(why), table("disputed", columns, caption="Items with the highest infit")]
     )
@@ -277,7 +296,7 @@ def _reliability(report: RankReport, described: Description | None) -> Section:
     for kind, each in ({} if described is None else described.agreement).items():
         values[f"Krippendorff's alpha ({kind})"] = each.alpha
         values[f"equal answers ({kind})"] = each.percent
-    why = "1 is perfect. Alpha is the agreement of annotators beyond chance; the others say how well the scale is measured."
+    why = "1 is perfect. Alpha is the agreement of annotators beyond chance; the others concern the scores."
     return Section("Reliability", [paragraph(why), facts(values)] if values else [])
 
 
@@ -286,7 +305,7 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
         return Section("Against gold", [])
     found = evaluate(consensus, gold)
     columns: dict[str, Sequence[Any]] = {"measure": list(found.mean), "mean": list(found.mean.values())}
-    ends = [_mean_interval(found.values[:, at]) for at in range(len(found.measures))]
+    ends = [mean_interval(found.values[:, at]) for at in range(len(found.measures))]
     if len(found.tasks) > 1:
         columns |= {"low": [low for low, _ in ends], "high": [high for _, high in ends]}
     body = [
@@ -303,15 +322,6 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
         body.append(figure(crowd.calibration(consensus, gold), what, f"{what}. On the dashed line both are equal."))
     body.append(listed(found.notes))
     return Section("Against gold", body)
-
-
-def _mean_interval(values: Floats, rounds: int = 2000) -> tuple[float, float]:
-    """The 95 % interval of a mean over tasks, by bootstrap."""
-    known = values[~np.isnan(values)]
-    if len(known) < 2:
-        return float("nan"), float("nan")
-    drawn = np.random.default_rng(0).choice(known, (rounds, len(known))).mean(axis=1)
-    return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
 
 
 def _health(consensus: Consensus, described: Description | None) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def top_entries(consensus: Consensus, task: Any = None, top: int = TOP) -> NDArr
         raise InputError(f"no task {task!r} in this study")
     order = consensus.best_first
     order = order[(words.entry_task[order] == found[0]) & (consensus.rank[order] > 0)]
-    return order[:top]
+    return np.asarray(order[:top])
 
 
 def names_of(consensus: Consensus, entries: NDArray[np.intp]) -> list[str]:
@@ -64,7 +65,7 @@ def intervals(consensus: Consensus, task: Any = None, top: int = TOP) -> Any:
         x=alt.X("low:Q", title="score", scale=alt.Scale(zero=False)), x2="high:Q", color=colour, tooltip=hint
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x="score:Q", color=colour, tooltip=hint)
-    return (lines + points).properties(width="container", height=alt.Step(19))
+    return (lines + points).properties(width="container", height=19 * len(names))
 
 
 def neighbour_chances(consensus: Consensus, task: Any = None, top: int = TOP) -> Any:
@@ -79,7 +80,7 @@ def neighbour_chances(consensus: Consensus, task: Any = None, top: int = TOP) ->
     mine = table.filter(nw.col("task") == words.tasks[words.entry_task[entries[0]]]).head(len(entries) - 1)
     names = names_of(consensus, entries)
     columns = {
-        "pair": [f"{one} › {other}" for one, other in zip(names[:-1], names[1:], strict=True)],
+        "pair": [f"{one} › {other}" for one, other in pairwise(names)],
         "probability": [None if value is None or value != value else value for value in mine["probability"].to_list()],
     }
     base = alt.Chart(inline(columns)).encode(y=alt.Y("pair:N", sort=columns["pair"], title=None))
@@ -90,7 +91,7 @@ def neighbour_chances(consensus: Consensus, task: Any = None, top: int = TOP) ->
         color=settled,
         tooltip=["pair:N", alt.Tooltip("probability:Q", format=".1%")],
     )
-    return bars.properties(width="container", height=alt.Step(19))
+    return bars.properties(width="container", height=19 * len(names))
 
 
 def meetings(judgments: Judgments, entries: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -137,7 +138,7 @@ def _heat_map(consensus: Consensus, entries: NDArray[np.intp], value: Floats, me
         "compared": met[rows, columns].astype(int).tolist(),
     }
     scale = alt.Scale(scheme="redblue", domain=[0, 1]) if rate else alt.Scale(scheme="blues")
-    legend = alt.Legend(format="%" if rate else "d", title="wins" if rate else "judgments", gradientLength=120)
+    legend = alt.Legend(format="%" if rate else "d", title=None, gradientLength=120)
     hint = ["item:N", "against:N", alt.Tooltip("value:Q", format=".0%" if rate else "d"), "compared:Q"]
     return (
         alt.Chart(inline(data))
@@ -148,5 +149,5 @@ def _heat_map(consensus: Consensus, entries: NDArray[np.intp], value: Floats, me
             color=alt.Color("value:Q", scale=scale, legend=legend),
             tooltip=hint,
         )
-        .properties(width="container", height=alt.Step(13))
+        .properties(width="container", height=13 * len(names))
     )

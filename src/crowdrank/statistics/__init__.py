@@ -1,6 +1,6 @@
 """Statistics of studies and results: agreement, misfit, reliability, tiers and fragility."""
 
-from crowdrank.statistics.choice import choose_method as choose_method
+from crowdrank.methods.choice import choose_method as choose_method
 from crowdrank.statistics.description import describe as describe
 from crowdrank.statistics.fragility import fragility as fragility
 from crowdrank.statistics.misfit import misfit as misfit

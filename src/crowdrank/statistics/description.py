@@ -16,7 +16,7 @@ from crowdrank.numerics.agreement import count_answers
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
 from crowdrank.statistics.agreement import Agreement, agreement
-from crowdrank.statistics.choice import choose_method
+from crowdrank.methods.choice import choose_method
 from crowdrank.statistics.ratings import Ratings, ratings_of
 from crowdrank.statistics.warnings import warnings_of
 from crowdrank.study import Floats, Ids, Judgments, Kind, Rankings, Vocabulary, check_judgments

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
+from crowdrank.evaluation.bootstrap import for_rounds, without_intervals
 from crowdrank.methods.catalogue import fit_method
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.settings import InputError, check_choice, check_whole_number
 from crowdrank.statistics.influence import Influence
-from crowdrank.statistics.reliability import without_intervals
 from crowdrank.statistics.removal import kept_of
 from crowdrank.study import Judgments
 
 Of = Literal["judgments", "annotators"]
-RIVALS = 3  # pairs of entries whose order is tried to be reversed
+RIVALS = 3  # of the first k, those that are tried to be overtaken
 CHUNKS = 8  # removed in so many steps, with new influence after each; few are removed one by one
 ONE_BY_ONE = 24
 SMALL = 20_000  # judgments; up to this many, every removed one is tried to be put back
@@ -55,13 +55,7 @@ class _Search:
     """Removes judgments or annotators and fits again."""
 
     def __init__(self, method: Method, judgments: Judgments, of: Of, entries: NDArray[np.intp], k: int) -> None:
-        self.method, self.judgments, self.of, self.entries, self.k = (
-            without_intervals(method),
-            judgments,
-            of,
-            entries,
-            k,
-        )
+        self.method, self.judgments, self.of, self.entries, self.k = method, judgments, of, entries, k
         self.refits = 0
         self.whose = np.concatenate(
             [judgments.grades.annotator, judgments.pairs.annotator, judgments.rankings.list_annotator]
@@ -115,18 +109,28 @@ def fragility(method: Method, judgments: Judgments, *, of: Of = "judgments", k: 
     check_choice("of", of, ("judgments", "annotators"))
     check_whole_number("k", k)
     entries, name, size = _task(judgments, task, of)
-    search = _Search(method, judgments, of, entries, k)
-    best = np.zeros(0, np.int64)
-    if np.isfinite(search.start.score[entries]).sum() > k and not search.changed(search.start) and not _tied(search):
-        for candidate in _candidates(search):
-            if len(candidate) and (not len(best) or len(candidate) < len(best)):
-                best = candidate
-        best = _put_back(search, best)
+    exact = _Search(without_intervals(method), judgments, of, entries, k)
+    # Settings that the method chooses from the votes are chosen once; the set that is found is confirmed without that.
+    search = _Search(for_rounds(exact.method, exact.start), judgments, of, entries, k)
+    best = _smallest(search)
+    if len(best) and not exact.changes(best):
+        search, best = exact, _smallest(exact)
     items = judgments.vocabulary.items[judgments.vocabulary.entry_item]
-    after = search.first(search.fit(best)) if len(best) else search.top
-    return Fragility(
-        of, k, name, best, len(best) / max(size, 1), tuple(items[search.top]), tuple(items[after]), search.refits
-    )
+    after = exact.first(exact.fit(best)) if len(best) else exact.top
+    refits = exact.refits + search.refits * (search is not exact)
+    return Fragility(of, k, name, best, len(best) / max(size, 1), tuple(items[exact.top]), tuple(items[after]), refits)
+
+
+def _smallest(search: _Search) -> NDArray[np.int64]:
+    """The smallest set found; nothing if entries are tied already, or too few are ranked."""
+    best = np.zeros(0, np.int64)
+    ranked = np.isfinite(search.start.score[search.entries]).sum()
+    if ranked <= search.k or search.changed(search.start) or _tied(search):
+        return best
+    for candidate in _candidates(search):
+        if len(candidate) and (not len(best) or len(candidate) < len(best)):
+            best = candidate
+    return _put_back(search, best)
 
 
 def _tied(search: _Search) -> bool:
@@ -153,27 +157,28 @@ def _task(judgments: Judgments, task: Any, of: Of) -> tuple[NDArray[np.intp], An
 
 def _candidates(search: _Search) -> Iterator[NDArray[np.int64]]:
     """Sets whose removal changes the result, each confirmed."""
+    nothing = np.zeros(0, np.int64)
+    ways = [(search.influence(search.start, nothing, weighted), weighted) for weighted in (False, True)]
+    tries = sorted((*rival, weighted) for influence, weighted in ways for rival in _rivals(search, influence))
     best: int | None = None
-    for weighted in (False, True):
-        influence = search.influence(search.start, np.zeros(0, np.int64), weighted)
-        for inside, outside in _rivals(search, influence):
-            order = influence.order(inside, outside, search.of)[0]
-            found = _shortest_prefix(order, search.changes)
-            if not len(found):
-                continue
-            yield found
-            best = min(len(found), best or len(found))
-            yield _step_by_step(search, inside, outside, weighted, best)
+    for _, inside, outside, weighted in tries[: len(tries) if len(search.whose) <= SMALL else 1]:
+        order = ways[weighted][0].order(inside, outside, search.of)[0]
+        found = _shortest_prefix(order, search.changes)
+        if not len(found):
+            continue
+        yield found
+        best = min(len(found), best or len(found))
+        yield _step_by_step(search, inside, outside, weighted, best)
 
 
-def _rivals(search: _Search, influence: Influence) -> list[tuple[int, int]]:
-    """The pairs of an entry inside and one outside whose order fewest removals would change."""
+def _rivals(search: _Search, influence: Influence) -> list[tuple[int, int, int]]:
+    """How many removals would change the order of an entry inside and one outside, and the two; the fewest first."""
     score = search.start.score
     outside = search.entries[~np.isin(search.entries, search.top) & np.isfinite(score[search.entries])]
     near = outside[np.argsort(-score[outside], kind="stable")[: 2 * RIVALS]]
     last = search.top[np.argsort(score[search.top], kind="stable")[:RIVALS]]
     need = [(influence.order(int(i), int(o), search.of)[1], int(i), int(o)) for i in last for o in near]
-    return [(i, o) for _, i, o in sorted(need)[: 1 + (len(search.whose) <= SMALL)]]
+    return sorted(need)[:2]
 
 
 def _shortest_prefix(order: NDArray[np.int64], changes: Callable[[NDArray[np.int64]], bool]) -> NDArray[np.int64]:

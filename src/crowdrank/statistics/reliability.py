@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.catalogue import fit_method, settings_of
+from crowdrank.evaluation.bootstrap import for_rounds, without_intervals
+from crowdrank.methods.catalogue import fit_method
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -64,6 +65,7 @@ def split_half(method: Method, judgments: Judgments, *, rounds: int = 10, seed: 
     """Fit two random halves of the annotators (or of the judgments, if these are few) and correlate the scores."""
     check_whole_number("rounds", rounds)
     chosen = without_intervals(method)
+    chosen = for_rounds(chosen, fit_method(chosen, judgments))  # settings are chosen once, from the whole study
     n = len(judgments.vocabulary.annotators)
     over = "annotators" if n >= FEW_ANNOTATORS else "judgments"
     found = np.full(rounds, np.nan)
@@ -75,12 +77,6 @@ def split_half(method: Method, judgments: Judgments, *, rounds: int = 10, seed: 
             found[number] = _correlation(scores[0], scores[1], judgments.vocabulary)
     report("split halves", rounds, rounds)
     return SplitHalf(over, found)
-
-
-def without_intervals(method: Method) -> Method:
-    """The method without intervals, which take time and do not change the ranking."""
-    settings = settings_of(method)
-    return type(method)(**{**settings, "intervals": False}) if settings.get("intervals") is True else method
 
 
 def _halves(judgments: Judgments, over: str, rng: np.random.Generator) -> tuple[Judgments, Judgments]:
