@@ -40,6 +40,7 @@ def _write_method_pages(folder: Path) -> None:
     """One page for each method, from its class."""
     sys.path.insert(0, str(ROOT / "docs"))
     import generate
+
     from crowdrank.cli.methods import all_methods
 
     folder.mkdir()
@@ -49,6 +50,7 @@ def _write_method_pages(folder: Path) -> None:
 
 def _linked(text: str, page: Path, root: Path) -> str:
     """Links to folders lead to their README, or to the start page."""
+
     def target(match: re.Match[str]) -> str:
         link = match[1]
         folder = (page.parent / link).resolve()

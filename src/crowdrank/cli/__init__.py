@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from crowdrank.cli import compare, describe, evaluate, methods, predict, rank, replay, simulate, train
+from crowdrank.cli import compare, describe, evaluate, methods, predict, rank, replay, report, simulate, train
 from crowdrank.cli import next as next_command
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("next")(next_command.next_questions)
 app.command("replay")(replay.replay)
+app.command("report")(report.report)
 app.command("methods")(methods.methods)
 app.add_typer(simulate.app, name="simulate")
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import frame_of, parts_per_task
 from crowdrank.convert import links
+from crowdrank.methods.choice import choose_method
 from crowdrank.numerics.agreement import count_answers
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
 from crowdrank.statistics.agreement import Agreement, agreement
-from crowdrank.methods.choice import choose_method
 from crowdrank.statistics.ratings import Ratings, ratings_of
 from crowdrank.statistics.warnings import warnings_of
 from crowdrank.study import Floats, Ids, Judgments, Kind, Rankings, Vocabulary, check_judgments
