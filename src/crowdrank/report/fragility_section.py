@@ -43,7 +43,11 @@ def _sentence(found: Fragility, several: bool) -> Html:
     new = Html(f": then {', '.join(name(item) for item in after)} {'is' if len(after) == 1 else 'are'} among them")
     if found.k == 1:
         new = Html(f": then {name(found.after[0])} is first")
-    return Html(f"Without <b>{count:,} {things}</b> ({found.share:.1%}) {what}{where} would change{new}.")
+    return Html(f"Without <b>{count:,} {things}</b> ({_percent(found.share)}) {what}{where} would change{new}.")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
 def _listed(found: Fragility, judgments: Judgments) -> Html:

@@ -30,7 +30,7 @@
       const found = order.filter((row) => (!words || row.dataset.text.includes(words)) && (!task || row.dataset.task === task));
       const shown = tools ? found.slice(0, limit) : found;
       body.replaceChildren(...shown);
-      if (count) count.textContent = `${shown.length} of ${found.length} rows shown`;
+      if (count) count.textContent = `${shown.length.toLocaleString("en")} of ${found.length.toLocaleString("en")} rows shown`;
       if (more) more.hidden = shown.length === found.length;
     };
     table.querySelectorAll("th button").forEach((button) => button.addEventListener("click", () => {

@@ -177,8 +177,9 @@ def _ranking_section(
     chart_of = f"The best items of task {words.tasks[0]}" if several else "The best items"
     chart = figure(
         ranking.intervals(consensus),
-        f"{chart_of}: scores with 95 % intervals",
-        f"{chart_of}. Dots are scores, lines 95 % intervals; the colour changes with the tier.",
+        f"{chart_of} with their scores",
+        f"{chart_of}. Dots are scores"
+        + (", lines 95 % intervals; the colour changes with the tier." if tier is not None else "."),
     )
     caption = f"{len(shown):,} of {len(order):,} ranked items"
     caption += ": the best of each task, and a random sample of the others" if sampled else ""
