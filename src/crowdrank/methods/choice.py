@@ -7,7 +7,7 @@ import numpy as np
 from crowdrank.methods.catalogue import METHODS, usual_method
 from crowdrank.study import Judgments
 
-FEW_VOTES = 2.0  # votes of an annotator; with fewer there is nothing to learn about them
+FEW_VOTES = 5  # of an annotator; with fewer, an ordinary crowd gains nothing by learning about them (docs/choosing.md)
 
 
 def choose_method(judgments: Judgments) -> tuple[str, str]:
@@ -22,6 +22,9 @@ def choose_method(judgments: Judgments) -> tuple[str, str]:
     if name == "crowd-bt" and len(given) == 1:
         return "bradley-terry", "all votes come from one annotator, so no votes can be weighed against others"
     if name == "crowd-bt" and many < FEW_VOTES:
-        return "bradley-terry", f"half of the annotators gave {many:g} vote, which says nothing about their quality"
+        return (
+            "bradley-terry",
+            f"half of the annotators gave fewer than {FEW_VOTES} votes, too few to learn whom to trust",
+        )
     kinds = " and ".join(judgments.kinds)
     return name, f"it is the usual method for {kinds}: {METHODS[name].description.summary.rstrip('.')}"

@@ -256,6 +256,9 @@ def _close_calls(consensus: Consensus, judgments: Judgments | None) -> Section:
         what = "Probability that each of the best items is truly above the next"
         body.append(figure(ranking.neighbour_chances(consensus), what, f"{what}. Blue: at least 95 %."))
     if judgments is not None and (len(judgments.pairs) or len(judgments.rankings)):
+        met = ranking.meetings(judgments, ranking.top_entries(consensus))[1]
+        if not met.any():
+            return Section("Close calls", [*body, paragraph("The best items were never compared with each other.")])
         wins = figure(ranking.win_rates(consensus, judgments), "How often the row won against the column")
         counts = figure(ranking.comparison_counts(consensus, judgments), "How often two items were compared")
         body.append(side_by_side(wins, counts))
