@@ -49,7 +49,7 @@ _PUBLIC = (
     "saved.load_ranker",
     "saved.save",
     "settings.SettingError",
-    "statistics.description.Description",
+    "statistics.description.StudyDescription",
     "statistics.description.describe",
     "study.Gold",
     "study.JudgmentError",

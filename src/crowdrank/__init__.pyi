@@ -84,7 +84,7 @@ from crowdrank.saved import load as load
 from crowdrank.saved import load_ranker as load_ranker
 from crowdrank.saved import save as save
 from crowdrank.settings import SettingError as SettingError
-from crowdrank.statistics.description import Description as Description
+from crowdrank.statistics.description import StudyDescription as StudyDescription
 from crowdrank.statistics.description import describe as describe
 from crowdrank.study import Gold as Gold
 from crowdrank.study import JudgmentError as JudgmentError

@@ -9,7 +9,7 @@ import pytest
 import build
 import crowdrank as cr
 from crowdrank.methods.choice import choose_method
-from crowdrank.statistics.description import Spread, list_overlap
+from crowdrank.statistics.description import CountSpread, list_overlap
 
 VOTES = [
     ("t", "ann", "x", "y", "x"),
@@ -23,7 +23,7 @@ VOTES = [
 def test_counts_shares_and_repeats_by_hand():
     found = cr.describe(build.judgments(pairs=VOTES))
     assert found.counts == {"grades": 0, "pairs": 5, "rankings": 0}
-    assert found.per_annotator == Spread(1, 1.5, 2.0, 5 / 3, 2.0, 2)
+    assert found.per_annotator == CountSpread(1, 1.5, 2.0, 5 / 3, 2.0, 2)
     assert found.entry_judgments.tolist() == [1, 4, 4, 1]  # w, x, y, z
     assert found.ties == pytest.approx(1 / 5)
     assert found.left_share == pytest.approx(3 / 4)

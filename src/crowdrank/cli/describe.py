@@ -10,7 +10,7 @@ import typer
 from crowdrank.cli import options, screen
 
 if TYPE_CHECKING:
-    from crowdrank.statistics.description import Description
+    from crowdrank.statistics.description import StudyDescription
 
 LEAST_AGREEING = 5
 
@@ -48,7 +48,7 @@ def describe(
     screen.show_written({"annotators": out, "report": report})
 
 
-def _show(found: Description) -> None:
+def _show(found: StudyDescription) -> None:
     given = " and ".join(screen.counted(count, kind) for kind, count in found.counts.items() if count)
     words = found.vocabulary
     by = screen.counted(len(words.annotators), "annotators")
@@ -62,7 +62,7 @@ def _show(found: Description) -> None:
     screen.say(f"method: {found.method}; {found.reason}")
 
 
-def _show_counts(found: Description) -> None:
+def _show_counts(found: StudyDescription) -> None:
     spreads = {"task": found.per_task, "item of a task": found.per_entry, "annotator": found.per_annotator}
     columns = {"per": list(spreads)} | {
         name.replace("_", " "): [getattr(spread, name) for spread in spreads.values()]
@@ -72,7 +72,7 @@ def _show_counts(found: Description) -> None:
     screen.say()
 
 
-def _show_agreement(found: Description) -> None:
+def _show_agreement(found: StudyDescription) -> None:
     if not found.agreement:
         return
     of = list(found.agreement.values())
@@ -96,7 +96,7 @@ def _show_agreement(found: Description) -> None:
         screen.say()
 
 
-def _show_shares(found: Description) -> None:
+def _show_shares(found: StudyDescription) -> None:
     facts = {
         "share of ties": found.ties,
         "share of votes for the left item, of those that are not ties": found.left_share,

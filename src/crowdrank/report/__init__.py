@@ -1,6 +1,6 @@
 """Charts of results, made with Altair: `chart.save("chart.html")`; and reports, each one self-contained HTML page.
 
-They need the extra `report`. A chart is a function of a Consensus, Comparison or Description. A page is a text:
+They need the extra `report`. A chart is a function of a Consensus, Comparison or StudyDescription. A page is a text:
 `Path("report.html").write_text(cr.report.rank_page(cr.report.RankReport(consensus, judgments)))`.
 """
 

@@ -10,7 +10,7 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.report import crowd
 from crowdrank.report.page import Html, Section, figure, heading, name, paragraph, table, tag
-from crowdrank.statistics.description import Description
+from crowdrank.statistics.description import StudyDescription
 from crowdrank.statistics.misfit import Misfit, Residuals
 
 MOST_ROWS = 1000
@@ -19,7 +19,7 @@ WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informativ
 KNOWN = ("annotator", "judgments", "quality", "verdict", "quality_low", "quality_high")
 
 
-def annotators_section(consensus: Consensus, described: Description | None, fit: Misfit | None) -> Section:
+def annotators_section(consensus: Consensus, described: StudyDescription | None, fit: Misfit | None) -> Section:
     """Quality with interval and verdict, misfit, agreement, sides, and the strangest answers."""
     own = dict(consensus.annotator_columns)
     if not own or not len(own["annotator"]) or "verdict" not in own:
@@ -41,7 +41,7 @@ def annotators_section(consensus: Consensus, described: Description | None, fit:
 
 
 def _columns(
-    consensus: Consensus, described: Description | None, fit: Misfit | None, order: Any
+    consensus: Consensus, described: StudyDescription | None, fit: Misfit | None, order: Any
 ) -> dict[str, Sequence[Any]]:
     own = consensus.annotator_columns
     code = {each: number for number, each in enumerate(consensus.vocabulary.annotators)}

@@ -10,7 +10,7 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.report.charts import altair, inline, labels, numbers
 from crowdrank.report.ranking import BLUE, GREEN, ORANGE, RED
-from crowdrank.statistics.description import Description
+from crowdrank.statistics.description import StudyDescription
 from crowdrank.statistics.tiers import chance_above
 from crowdrank.study import Floats, Gold
 
@@ -53,7 +53,7 @@ def annotator_quality(consensus: Consensus) -> Any:
     )
 
 
-def agreement_with_others(description: Description) -> Any:
+def agreement_with_others(description: StudyDescription) -> Any:
     """An Altair chart: how far each annotator agrees with the others, corrected for chance, by their judgments."""
     alt, columns = altair(), description.annotator_columns
     which = np.flatnonzero(columns["compared"] > 0)[:MOST_POINTS]
@@ -70,7 +70,7 @@ def agreement_with_others(description: Description) -> Any:
     ).properties(width="container", height=260)
 
 
-def judgment_counts(description: Description) -> Any:
+def judgment_counts(description: StudyDescription) -> Any:
     """An Altair chart: how many items, and how many annotators, have how many judgments."""
     alt = altair()
 

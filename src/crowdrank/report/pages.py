@@ -27,7 +27,7 @@ from crowdrank.report.page import (
     text,
 )  # fmt: skip
 from crowdrank.report.replay import replay_curves
-from crowdrank.statistics.description import Description
+from crowdrank.statistics.description import StudyDescription
 
 if TYPE_CHECKING:
     from crowdrank.learning.ranker import Ranker
@@ -113,7 +113,7 @@ def _differences(comparison: Comparison) -> Html:
     return table("differences", columns, caption="Items on whose place the methods differ most")
 
 
-def describe_page(description: Description, *, title: str = "Description of the data", command: str = "") -> str:
+def describe_page(description: StudyDescription, *, title: str = "Description of the data", command: str = "") -> str:
     """What is in the data, before any method."""
     words = description.vocabulary
     given = " and ".join(f"{count:,} {kind}" for kind, count in description.counts.items() if count)
@@ -140,7 +140,7 @@ def describe_page(description: Description, *, title: str = "Description of the 
     return page(title, size, [box(use, trouble)], sections, _footer())
 
 
-def _counts(description: Description) -> list[Html]:
+def _counts(description: StudyDescription) -> list[Html]:
     spreads = {"task": description.per_task, "item": description.per_entry, "annotator": description.per_annotator}
     fields = ("least", "lower_quartile", "median", "mean", "upper_quartile", "most")
     columns: dict[str, Sequence[Any]] = {"judgments per": list(spreads)}
@@ -160,7 +160,7 @@ def _counts(description: Description) -> list[Html]:
     return [table("counts", columns, caption="Judgments, and how they spread"), *chart, facts(values)]
 
 
-def _alpha(description: Description) -> list[Html]:
+def _alpha(description: StudyDescription) -> list[Html]:
     if not description.agreement:
         return []
     of = description.agreement.values()
@@ -179,7 +179,7 @@ def _alpha(description: Description) -> list[Html]:
     return [paragraph(why), table("agreement", columns, caption="Agreement of annotators"), *chart[: int(some)]]
 
 
-def _annotators(description: Description) -> Html:
+def _annotators(description: StudyDescription) -> Html:
     own = description.annotator_columns
     order = np.lexsort((np.arange(len(own["annotator"])), np.nan_to_num(own["alpha"], nan=np.inf)))[:MOST_ROWS]
     columns = {label.replace("_", " "): _cells(values[order], label) for label, values in own.items()}

@@ -35,7 +35,7 @@ from crowdrank.report.page import (
     tag,
     text,
 )  # fmt: skip
-from crowdrank.statistics.description import Description, describe, entry_judgments
+from crowdrank.statistics.description import StudyDescription, describe, entry_judgments
 from crowdrank.statistics.misfit import Misfit, misfit
 from crowdrank.statistics.reliability import scale_separation_reliability, split_half
 from crowdrank.statistics.tiers import tiers
@@ -288,7 +288,7 @@ def _disputed(consensus: Consensus, judgments: Judgments | None, fit: Misfit | N
     )
 
 
-def _reliability(report: RankReport, described: Description | None) -> Section:
+def _reliability(report: RankReport, described: StudyDescription | None) -> Section:
     values: dict[str, object] = {}
     if report.consensus.low is not None:
         values["scale separation reliability"] = scale_separation_reliability(report.consensus)
@@ -328,7 +328,7 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
     return Section("Against gold", body)
 
 
-def _health(consensus: Consensus, described: Description | None) -> Section:
+def _health(consensus: Consensus, described: StudyDescription | None) -> Section:
     fit = consensus.fit
     ended = "a closed form, no steps" if not fit.steps else f"{fit.steps:,} steps"
     values = {

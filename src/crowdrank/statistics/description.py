@@ -25,7 +25,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class CountSpread:
     """How a count varies over tasks, entries or annotators."""
 
     least: int
@@ -36,7 +36,7 @@ class Spread:
     most: int
 
     @classmethod
-    def of(cls, counts: Counts) -> Spread:
+    def of(cls, counts: Counts) -> CountSpread:
         if not len(counts):
             return cls(0, 0.0, 0.0, 0.0, 0.0, 0)
         low, middle, high = np.quantile(counts, [0.25, 0.5, 0.75]).tolist()
@@ -44,7 +44,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class StudyDescription:
     """What is in a study. Arrays are in the order of the vocabulary."""
 
     vocabulary: Vocabulary
@@ -65,16 +65,16 @@ class Description:
     notes: tuple[str, ...] = ()
 
     @property
-    def per_task(self) -> Spread:
-        return Spread.of(self.task_judgments)
+    def per_task(self) -> CountSpread:
+        return CountSpread.of(self.task_judgments)
 
     @property
-    def per_entry(self) -> Spread:
-        return Spread.of(self.entry_judgments)
+    def per_entry(self) -> CountSpread:
+        return CountSpread.of(self.entry_judgments)
 
     @property
-    def per_annotator(self) -> Spread:
-        return Spread.of(self.annotator_columns["judgments"])
+    def per_annotator(self) -> CountSpread:
+        return CountSpread.of(self.annotator_columns["judgments"])
 
     @property
     def repeated(self) -> int:
@@ -136,7 +136,7 @@ def _summary(found: Agreement) -> dict[str, Any]:
     return {name: getattr(found, name) for name in names}
 
 
-def describe(judgments: Judgments) -> Description:
+def describe(judgments: Judgments) -> StudyDescription:
     """What is in a study: counts, connections, repeats, agreement, warnings, and which method to use.
 
     >>> import crowdrank as cr
@@ -153,7 +153,7 @@ def describe(judgments: Judgments) -> Description:
     never_lost, never_won = _one_way(judgments)
     disconnected = _disconnected(judgments)
     method, reason = choose_method(judgments) if len(judgments) else ("", "there are no judgments")
-    return Description(
+    return StudyDescription(
         vocabulary=vocabulary,
         counts=judgments.counts,
         task_judgments=np.bincount(judgments.annotator_and_task()[1], minlength=len(vocabulary.tasks)),
