@@ -9,6 +9,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.report import crowd
+from crowdrank.report.charts import numbers
 from crowdrank.report.page import Html, Section, figure, heading, name, paragraph, table, tag
 from crowdrank.statistics.description import StudyDescription
 from crowdrank.statistics.misfit import Misfit, Residuals
@@ -54,20 +55,20 @@ def _columns(
             for word in own["verdict"][order]
         ],
         "judgments": own["judgments"][order].tolist(),
-        "quality": _numbers(own["quality"][order]),
+        "quality": numbers(own["quality"][order]),
     }
     for label in ("quality_low", "quality_high"):
         if label in own:
-            columns[label.removeprefix("quality_")] = _numbers(own[label][order])
+            columns[label.removeprefix("quality_")] = numbers(own[label][order])
     if fit is not None:
-        columns["infit"], columns["outfit"] = _numbers(fit.annotator_infit[who]), _numbers(fit.annotator_outfit[who])
+        columns["infit"], columns["outfit"] = numbers(fit.annotator_infit[who]), numbers(fit.annotator_outfit[who])
     if described is not None:
         for label, title in (("alpha", "alpha"), ("agreement", "equal to others"), ("left_share", "left share")):
             if label in described.annotator_columns:
-                columns[title] = _numbers(described.annotator_columns[label][who])
+                columns[title] = numbers(described.annotator_columns[label][who])
     for label, values in own.items():
         if label not in KNOWN and values.dtype.kind in "iuf":
-            columns[label.replace("_", " ")] = _numbers(values[order].astype(float))
+            columns[label.replace("_", " ")] = numbers(values[order].astype(float))
         elif label not in KNOWN:
             columns[label.replace("_", " ")] = [name(each) for each in values[order]]
     return columns
@@ -102,7 +103,3 @@ def _answer(consensus: Consensus, part: Residuals, row: int) -> Html:
         return Html(f"{item}: level {part.value[row]:g}, {part.expected[row]:.1f} expected")
     other = name(words.items[words.entry_item[part.other[row]]])
     return Html(f"{item} {'=' if part.value[row] == 0 else '›' if part.value[row] > 0 else '‹'} {other}")
-
-
-def _numbers(values: Any) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]

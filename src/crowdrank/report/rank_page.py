@@ -16,6 +16,7 @@ from crowdrank.evaluation.evaluate import evaluate
 from crowdrank.methods.protocols import Method
 from crowdrank.report import crowd, ranking
 from crowdrank.report.annotators_section import annotators_section
+from crowdrank.report.charts import numbers
 from crowdrank.report.fragility_section import fragility_section
 from crowdrank.report.methods import mean_interval
 from crowdrank.report.page import (
@@ -141,8 +142,8 @@ def _tier_list(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
     if tier is None or len(consensus.vocabulary.tasks) > 1:
         return Html("")
     order = consensus.best_first
-    numbers = range(1, min(int(tier.max()), MOST_TIERS) + 1)
-    rows = [f"<li><b>Tier {k}</b><span>{_names(consensus, order[tier[order] == k])}</span></li>" for k in numbers]
+    shown = range(1, min(int(tier.max()), MOST_TIERS) + 1)
+    rows = [f"<li><b>Tier {k}</b><span>{_names(consensus, order[tier[order] == k])}</span></li>" for k in shown]
     more = int(tier.max()) - MOST_TIERS
     rest = f"<li><b></b><span>and {_counted(more, 'more tier')}</span></li>" if more > 0 else ""
     why = paragraph("Items of a tier are not distinguishable from the first of it, its anchor, at 95 %.", kind="dim")
@@ -166,10 +167,10 @@ def _ranking_section(
     tasks = words.tasks[words.entry_task[shown]]
     if several:
         columns["task"] = [name(task) for task in tasks]
-    columns["score"] = _numbers(consensus.score[shown])
+    columns["score"] = numbers(consensus.score[shown])
     for label, values in (("low", consensus.low), ("high", consensus.high)):
         if values is not None:
-            columns[label] = _numbers(values[shown])
+            columns[label] = numbers(values[shown])
     if tier is not None:
         columns["tier"] = tier[shown].tolist()
     if judgments is not None:
@@ -227,7 +228,7 @@ def _judgment_columns(
     columns: dict[str, Sequence[Any]] = {"judgments": count.tolist()}
     slopes = [] if fit is None else [part.slope for part in fit.residuals if part.kind != "grades"]
     if slopes:
-        columns["wins against the average"] = _numbers(_average_wins(consensus, slopes[0])[shown])
+        columns["wins against the average"] = numbers(_average_wins(consensus, slopes[0])[shown])
     columns["remark"] = [tag("preliminary", "bad") if n < few else Html("") for n in count]
     return columns
 
@@ -279,8 +280,8 @@ def _disputed(consensus: Consensus, judgments: Judgments | None, fit: Misfit | N
     columns |= {
         "rank": consensus.rank[worst].tolist(),
         "judgments": count[worst].tolist(),
-        "infit": _numbers(fit.entry_infit[worst]),
-        "outfit": _numbers(fit.entry_outfit[worst]),
+        "infit": numbers(fit.entry_infit[worst]),
+        "outfit": numbers(fit.entry_outfit[worst]),
     }
     why = "Judgments of these items differ most from what the scores predict. 1 is as expected, 1.3 a lot."
     return Section(
@@ -361,7 +362,3 @@ def _about(method: Method | None, label: str) -> list[Html]:
     doc = (sys.modules[type(method).__module__].__doc__ or "").partition(">>>")[0].strip()
     parts = [paragraph(" ".join(part.split())) for part in doc.split("\n\n") if part.strip()]
     return [paragraph(Html(f"<b>{text(label)}</b>: "), method.description.summary), *parts]
-
-
-def _numbers(values: NDArray[Any]) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
