@@ -94,12 +94,7 @@ class DawidSkene:
             chance @ value,
             fit=fit,
             annotators=columns,
-            extra_fields={
-                "grade_values": value[order],
-                "grade_chances": chance[:, order],
-                # A class is labelled by the grade it started as.
-                "label_chances": chance if self.classes is None and not table.levels.notes else None,
-            },
+            extra_fields={"grade_values": value[order], "grade_chances": chance[:, order]},
             notes=(*notes, *table.levels.notes),
         )
 
