@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import math
 
+import numba as nb
+
 from crowdrank.methods.pairs.votes.online_kernels import KAPPA, logistic, matched, tie_at, tie_chance, tie_moments
-from crowdrank.numerics.compiled import kernel
 
 CELLS = 512  # of a table of quality gains
 NARROW = 2.0  # variance up to which `small_excess` is exact to nine digits
 # Without checks for divisions by zero the compiler vectorises over four pairs.
-arithmetic = kernel(error_model="numpy", fastmath={"contract", "nsz", "arcp"})
+arithmetic = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out):
     """The expected gain of every question in a list."""
     for r in range(len(left)):
@@ -32,7 +33,7 @@ def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out)
             out[r] += gamma * quality_gain(gap, v + w, alpha[k], beta[k], ties)
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def score_gain(gap, v, w, alpha, beta, ties):
     """The gain in two scores of variances `v` and `w`, C1 − ½, and the probability of a tie."""
     p, q = logistic(gap), logistic(-gap)
@@ -47,7 +48,7 @@ def score_gain(gap, v, w, alpha, beta, ties):
     return (1 - tie) * (first * won + (1 - first) * lost) + tie * tied, lead, tie
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def quality_gain(gap, spread, alpha, beta, ties):
     """The gain in the annotator's quality."""
     p = logistic(gap)
@@ -58,13 +59,13 @@ def quality_gain(gap, spread, alpha, beta, ties):
     return (1 - tie) * decided + tie * tied_quality_gain(rarity(gap, ties), alpha, beta)
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def rarity(gap, ties):
     """The probability of a tie at this gap, relative to that between equal entries."""
     return tie_at(gap, ties)[0] * (ties + 2) / ties
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def decided_quality_gain(known, alpha, beta):
     """The gain in quality of a vote, where `known` = 2 |C1 − ½|: 0 if the order is unknown, 1 if it is certain."""
     total = 0.0
@@ -75,7 +76,7 @@ def decided_quality_gain(known, alpha, beta):
     return total
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def tied_quality_gain(rarer, alpha, beta):
     """The gain in quality of a tie."""
     a, b = tie_moments(alpha, beta, rarer)
@@ -94,7 +95,7 @@ def answers(p, q, spread, alpha, beta):
     return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), after - p, curvature, after_other - q, curvature_other
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def moved(v, w, pull, curvature):
     """KL of the distributions of two scores after a judgment from those before."""
     x, y = max(v * curvature, KAPPA - 1), max(w * curvature, KAPPA - 1)
@@ -126,7 +127,7 @@ def small_excess(x):
     return x * x * r - 2 * z * s * (1 / 3 + s * (1 / 5 + s * (1 / 7 + s * rest)))
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def looked_up(table, x):
     """The value at x in [0, 1] of a function tabulated at CELLS + 1 points: the parabola through the nearest three."""
     at = x * CELLS
@@ -136,7 +137,7 @@ def looked_up(table, x):
     return here + u * ((above - below) / 2 + u * ((above + below) / 2 - here))
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def fill_table(alpha, beta, ties, table):
     """Tabulate the gain in quality of a vote by 2 |C1 − ½| and, where there are ties, that of a tie by its rarity."""
     for cell in range(CELLS + 1):
@@ -145,7 +146,7 @@ def fill_table(alpha, beta, ties, table):
             table[1, cell] = tied_quality_gain(cell / CELLS, alpha, beta)
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def beta_divergence(a, b, alpha, beta):
     """KL(Beta(a, b) ‖ Beta(alpha, beta))."""
     before = math.lgamma(alpha) + math.lgamma(beta) - math.lgamma(alpha + beta)
@@ -154,7 +155,7 @@ def beta_divergence(a, b, alpha, beta):
     return max(before - after + change, 0.0)
 
 
-@kernel
+@nb.njit(cache=True, nogil=True)
 def digamma(x):
     """As `numerics.special.digamma`, for one number."""
     below = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Comparison:
     frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def table(self) -> Any:
         """A data frame with the columns method, one per measure (its mean over tasks), seconds."""
         columns: dict[str, NDArray[Any]] = {"method": np.array(list(self.evaluations), dtype=object)}
@@ -48,7 +49,7 @@ class Comparison:
         columns["seconds"] = np.array([self.seconds[label] for label in self.evaluations])
         return frame_of(columns, self.frame).to_native()
 
-    @property
+    @cached_property
     def tests(self) -> Any:
         """Each method against the best one of each measure.
 
@@ -57,7 +58,7 @@ class Comparison:
         """
         return frame_of(self.test_columns, self.frame).to_native()
 
-    @property
+    @cached_property
     def per_task(self) -> Any:
         """A data frame with the columns method, task, then one per measure."""
         all_of = list(self.evaluations.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from crowdrank.evaluation.kernels import GradedLists
 from crowdrank.evaluation.matching import Matching, match
 from crowdrank.evaluation.measures import Measure, choose
 from crowdrank.settings import check_choice
-from crowdrank.study import Floats, Frame, Gold, Ids, JudgmentError, Judgments, check_gold
+from crowdrank.study import Floats, Frame, Gold, Ids
 
 Unjudged = Literal["nonrelevant", "ignore"]
 
@@ -29,12 +30,12 @@ class Evaluation:
     frame: Frame = "polars"  # the kind of data frame `per_task` is
     notes: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure's mean over the tasks in which it is defined; NaN where there are none."""
         return dict(zip(self.measures, mean_defined(self.values).tolist(), strict=True))
 
-    @property
+    @cached_property
     def per_task(self) -> Any:
         """A data frame with the columns task, then one per measure."""
         return frame_of(
@@ -78,9 +79,6 @@ def evaluate(
       acc  0.6667
     """
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
-    check_gold(gold)
-    if isinstance(ranking, Judgments):
-        raise JudgmentError("judgments are no ranking: fit a method first, as in cr.fit('borda', judgments)")
     chosen = choose(measures, gold)
     consensus = ranking if isinstance(ranking, Consensus) else _consensus_of(ranking)
     matching = match(consensus.vocabulary, gold)
