@@ -152,7 +152,7 @@ def of_json_lines(path: Path, data: bytes) -> Source:
         if LONE_SURROGATE.search(data):
             raise pl.exceptions.ComputeError("which polars replaces by a question mark")
         frame = pl.read_ndjson(b"\n".join(line for _, line in numbered), infer_schema_length=None)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         frame = pl.DataFrame(_parsed(path, numbered), strict=False, infer_schema_length=None)
     check_width(path, frame.width)
     return Source(str(path), frame.columns, frame.get_column, lambda row: f"{path}:{numbered[row][0]}")
