@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export CROWDRANK_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test check papers docs constraints benchmarks clean
+.PHONY: demo test check lowest hostile fuzz papers docs constraints benchmarks clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo
@@ -26,6 +26,19 @@ check: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(MAKE) test
+
+# The lowest versions that pyproject.toml allows, in an environment of their own: a fit, and the tests of command and
+# formats.
+lowest: $(VENV)-lowest/installed
+	$(VENV)-lowest/bin/python -m pytest -n auto -W default::DeprecationWarning tests/smoke.py tests/cli tests/formats
+
+# A container's folders, disks and memory, and everything else that could go wrong where it runs.
+hostile: $(VENV)/installed-dev
+	$(BIN)/python tests/hostile.py
+
+# 10,000 mutants of every kind of file: hours on one core.
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python tests/fuzz.py
 
 papers: $(VENV)/installed-dev
 	$(BIN)/python papers/crowd-bt/run.py
@@ -54,7 +67,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(VENV)-bench/bin/python benchmarks/listwise.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-lowest demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -70,6 +83,14 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/python
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/installed
+
+$(VENV)-lowest/installed: pyproject.toml tests/lowest.py
+	rm -rf $(VENV)-lowest
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) tests/lowest.py > $(VENV)-lowest/constraints.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c $(VENV)-lowest/constraints.txt \
+		-e '.[learn,report]' hypothesis pandas pyarrow pytest pytest-xdist pytrec-eval-terrier
+	@touch $@
 
 # The peers hold some of our dependencies back: they get an environment of their own.
 $(VENV)-bench/installed: pyproject.toml

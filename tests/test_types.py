@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COMPILED = ("njit", "register_jitable")
+COMPILED = ("kernel", "arithmetic", "register_jitable")
 
 
 def is_compiled(function: ast.FunctionDef) -> bool:
@@ -50,3 +52,28 @@ def test_mypy_is_lenient_with_modules_that_hold_kernels_alone():
         if any(is_compiled(function) for function in functions(path))
     }
     assert lenient == with_kernels
+
+
+USER = """
+import crowdrank as cr
+import pandas as pd
+
+judgments = cr.read("votes.csv")
+consensus = cr.fit("crowd-bt", judgments)
+reveal_type(consensus.ranking)
+reveal_type(cr.fit("elo", cr.judgments(pd.DataFrame())).annotators)
+reveal_type(cr.CrowdBT().fit(judgments).method)
+cr.nope
+consensus.ranking.nope
+"""
+
+
+def test_a_user_of_mypy_is_told_what_things_are(tmp_path):
+    (tmp_path / "script.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--ignore-missing-imports", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = [line.partition(": ")[2] for line in done.stdout.splitlines()]
+    assert said[0] == 'note: Revealed type is "polars.dataframe.frame.DataFrame"'
+    assert 'note: Revealed type is "str"' in said
+    assert 'error: Module has no attribute "nope"  [attr-defined]' in said
+    assert 'error: "DataFrame" has no attribute "nope"  [attr-defined]' in said

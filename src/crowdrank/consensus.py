@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.study import Floats, Frame, Grades, JudgmentError, Vocabulary
+from crowdrank.forking import check_polars
+from crowdrank.study import Floats, Frame, FrameT, Grades, JudgmentError, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Consensus:
+class Consensus(Generic[FrameT]):
     """The ranking that the judgments of a study support, with intervals and the quality of the annotators.
 
     `ranking` and `annotators` are data frames of the same library as the judgments; the arrays are in the order of the
@@ -72,9 +74,14 @@ class Consensus:
         """The entries that are followed by another in their task's ranking, and those that follow them."""
         return adjacent_entries(self.rank, self.vocabulary.entry_task, self.best_first)
 
-    @cached_property
-    def ranking(self) -> Any:
+    @property
+    def ranking(self) -> FrameT:
         """A data frame with the columns task, item, rank, score, low, high; best first within each task."""
+        frame: FrameT = self._ranking.clone().to_native()
+        return frame  # a copy: whoever changes it does not change the result
+
+    @cached_property
+    def _ranking(self) -> nw.DataFrame[Any]:
         vocabulary = self.vocabulary
         nothing = np.full(vocabulary.n_entries, np.nan)
         columns = {
@@ -89,17 +96,22 @@ class Consensus:
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
         frame = frame_of({name: values[self.best_first] for name, values in columns.items()}, vocabulary.frame)
+        if vocabulary.frame == "polars":
+            if self.rank.all():  # nothing to blank: no query either, see `frame_of`
+                return frame
+            check_polars()
         ranks = [name for name in ("rank", "rank_low", "rank_high") if name in columns]
         ranked = nw.col("rank") > 0
-        return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks).to_native()
+        return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks)
 
-    @cached_property
-    def annotators(self) -> Any:
+    @property
+    def annotators(self) -> FrameT:
         """A data frame with the columns annotator, judgments, quality, verdict, then what the method adds."""
-        return frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
+        frame: FrameT = frame_of(self.annotator_columns, self.vocabulary.frame).to_native()
+        return frame
 
-    @cached_property
-    def curves(self) -> Any:
+    @property
+    def curves(self) -> FrameT | None:
         """A data frame of what grades mean to annotators, or None: only models of grades have it.
 
         Columns: annotator, grade, mean, spread, weight. An annotator gives an item of relevance r a grade with a chance
@@ -107,7 +119,7 @@ class Consensus:
         """
         return None if self.curve_columns is None else frame_of(self.curve_columns, self.vocabulary.frame).to_native()
 
-    def unsure(self, width: float | None = None) -> Any:
+    def unsure(self, width: float | None = None) -> FrameT:
         """The rows of `ranking` whose interval is wider than `width`, the widest first.
 
         More judgments help most there. By default `width` is four standard deviations of the study's scores: such an
@@ -121,7 +133,8 @@ class Consensus:
         wide = np.nan_to_num(self.high - self.low, nan=np.inf)[self.best_first]  # unscored entries come first
         limit = 4 * float(np.nanstd(self.score)) if width is None else width
         order = np.argsort(-wide, kind="stable")
-        return nw.from_native(self.ranking)[order[(wide > limit)[order]].tolist()].to_native()
+        rows: FrameT = self._ranking[order[(wide > limit)[order]].tolist()].to_native()
+        return rows
 
     @property
     def disconnected(self) -> dict[Any, int]:
@@ -138,7 +151,7 @@ class Consensus:
         size += f", {len(vocabulary.annotators):,} annotators"
         lines = [
             f"Consensus by {self.method}: {size}; {end} in {self.fit.steps} steps",
-            str(nw.from_native(self.ranking).head(10).to_native()),
+            str(self._ranking.head(10).to_native()),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
@@ -215,6 +228,17 @@ def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
 def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:
     """A data frame of this library, with missing numbers as that library writes them."""
     data = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    if backend == "polars":
+        # Without a query, which would wait for ever in a process forked from one that has used polars.
+        return nw.from_native(pl.DataFrame([_series(name, part) for name, part in data.items()]))
     frame = nw.from_dict(data, backend=backend)
     floats = [name for name, values in columns.items() if values.dtype.kind == "f"]
     return frame.with_columns(nw.col(*floats).fill_nan(None)) if floats else frame
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    """A column of a polars frame; names of several types, which polars cannot have in one, as texts."""
+    try:
+        return pl.Series(name, values, nan_to_null=True)
+    except TypeError:
+        return pl.Series(name, [str(value) for value in values])

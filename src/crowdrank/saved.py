@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from crowdrank.consensus import Consensus
 from crowdrank.formats import write_files
 from crowdrank.formats.saved_json import load_saved, saved_bytes
 from crowdrank.methods.catalogue import BY_FEATURES, SUPERVISED
@@ -38,6 +39,10 @@ def save(trained: Trained | Ranker, path: str | os.PathLike[str]) -> None:
 
 def as_bytes(trained: Trained | Ranker) -> bytes:
     """The content of the file of a trained aggregator or a ranker."""
+    if not hasattr(trained, "state"):
+        consensus = isinstance(trained, Consensus)
+        how = "cr.write(consensus, 'ranking.csv') writes a ranking" if consensus else "cr.train and cr.learn return it"
+        raise JudgmentError(f"what was trained can be saved, not a {type(trained).__name__}; {how}")
     return saved_bytes(FORMAT, {"method": trained.name, **trained.state()})
 
 

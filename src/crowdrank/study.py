@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,15 @@ Ids = NDArray[np.object_]
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Frame = Literal["polars", "pandas", "pyarrow", "modin", "cudf"]
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    FrameT = TypeVar("FrameT", default=Any)  # the class of the data frames in results; where it is not known, any
+else:
+    from typing import TypeVar
+
+    FrameT = TypeVar("FrameT")
 
 LEFT, TIE, RIGHT = 1, 0, -1  # outcomes of a pair
 UNNAMED_TASK = "all"  # the task of judgments that name none
@@ -102,7 +111,7 @@ KINDS: tuple[Kind, ...] = ("grades", "pairs", "rankings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgments:
+class Judgments(Generic[FrameT]):
     """All judgments of a study: grades, pairs and rankings, any of them empty, over one vocabulary."""
 
     vocabulary: Vocabulary
@@ -168,6 +177,13 @@ def check_judgments(given: object) -> None:
     raise JudgmentError(
         f"judgments are needed, not {type(given).__name__}: make them from a data frame with cr.judgments(frame)"
     )
+
+
+def check_gold(given: object) -> None:
+    """Refuse anything but gold, and say how to make it."""
+    if not isinstance(given, Gold):
+        what = "judgments, which are what is judged by it" if isinstance(given, Judgments) else type(given).__name__
+        raise JudgmentError(f"gold is needed, not {what}: make it with cr.gold(frame) or cr.read_gold('gold.csv')")
 
 
 GoldKind = Literal["grade", "score", "rank"]

@@ -79,3 +79,27 @@ def test_mistakes(run, words, printed):
     assert done.code == 2
     assert printed in done.err
     assert done.out == ""
+
+
+def test_an_unknown_annotator_is_told(run, folder):
+    done = run("next", "votes.csv", "--annotator", "annotatr1", "--policy", "random")
+    assert done.code == 0
+    assert "note: 'annotatr1' has given no judgments yet (did you mean 'annotator1'?)" in done.out
+    assert "no judgments yet" not in run("next", "votes.csv", "--annotator", "annotator1", "--policy", "random").out
+
+
+@pytest.mark.parametrize("who", [(), ("--annotator", "annotator1")])
+@pytest.mark.parametrize("policy", ["random", "information-gain"])
+def test_a_large_count_ends_with_the_questions(run, folder, who, policy):
+    """Four items have six pairs, each asked once."""
+    Path("few.csv").write_text("annotator,left,right,winner\n" + "annotator1,a,b,a\nbob,b,c,b\nbob,c,d,c\n")
+    done = run("next", "few.csv", *who, "--count", "100000", "--policy", policy, "--json")
+    asked = json.loads(done.out)["questions"]
+    assert 0 < len(asked) <= 6
+    assert len({frozenset((row["left"], row["right"])) for row in asked}) == len(asked)
+
+
+def test_a_negative_seed_is_refused(run, folder):
+    done = run("next", "votes.csv", "--seed", "-1")
+    assert done.code == 2
+    assert "--seed" in done.err

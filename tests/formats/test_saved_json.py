@@ -47,3 +47,33 @@ def test_errors_of_the_input_say_which_file(tmp_path):
 
     with pytest.raises(SettingError, match=r"thing.json: prior is -1"):
         load_saved(path, "thing 1", WHAT, refuse)
+
+
+def test_a_changed_file_is_noticed(tmp_path):
+    path = tmp_path / "thing.json"
+    path.write_bytes(saved_bytes("thing 1", {"number": 17, "names": ["\ud800"]}))
+    assert load_saved(path, "thing 1", WHAT, dict) == {"format": "thing 1", "number": 17, "names": ["\ud800"]}
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=2))  # a file may be indented for reading
+    assert load_saved(path, "thing 1", WHAT, dict)["number"] == 17
+    path.write_text(path.read_text().replace("17", "18"))
+    with pytest.raises(JudgmentError, match=r"thing.json: is damaged or was changed"):
+        load_saved(path, "thing 1", WHAT, dict)
+
+
+@pytest.mark.parametrize("error", [IndexError, TypeError, OverflowError, RecursionError, AttributeError, KeyError])
+def test_whatever_is_wrong_is_one_error(tmp_path, error):
+    path = tmp_path / "thing.json"
+    path.write_text('{"format": "thing 1"}')
+
+    def refuse(_):
+        raise error
+
+    with pytest.raises(JudgmentError, match=r"thing.json: is not a whole thing"):
+        load_saved(path, "thing 1", WHAT, refuse)
+
+
+def test_deep_nesting_is_refused(tmp_path):
+    path = tmp_path / "thing.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(JudgmentError, match=r"thing.json: is not a whole thing"):
+        load_saved(path, "thing 1", WHAT, dict)

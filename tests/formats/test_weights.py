@@ -60,7 +60,8 @@ def test_several_files_of_which_some_have_them(tmp_path):
     study = cr.read(*(tmp_path / name for name in ("plain.csv", "weighted.csv", "strong.parquet")))
     once = [1.0] * 4
     assert columns(study) == ([*once, *WEIGHT, *once], [*once, *once, *STRENGTH])
-    assert columns(cr.read(tmp_path / "plain.csv", tmp_path / "plain.csv")) == (None, None)
+    cr.write(pl.DataFrame(VOTES), tmp_path / "another.csv")
+    assert columns(cr.read(tmp_path / "plain.csv", tmp_path / "another.csv")) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Write the measures of every task to this file.", show_default=False),
     ] = None,
+    csv_safe: options.CsvSafe = False,
     ignore_unjudged: options.Ignore = False,
     skip_empty: options.SkipEmpty = False,
     json: options.Json = False,
@@ -45,7 +46,7 @@ def evaluate(
         skip_empty=skip_empty,
     )
     if out:
-        formats.write(result.per_task, out)
+        formats.write(result.per_task, out, csv_safe=csv_safe)
     if json:
         screen.print_json({"mean": result.mean, "per_task": result.per_task.to_dicts(), "notes": result.notes})
         return

@@ -108,6 +108,7 @@ def next_questions(
         float, typer.Option(metavar="SHARE", help="With --top: how probable it must be that they are the best.")
     ] = 0.95,
     out: options.Out = None,
+    csv_safe: options.CsvSafe = False,
     column: options.Columns = None,
     top_k: options.TopK = None,
     seed: options.Seed = 0,
@@ -139,15 +140,17 @@ def next_questions(
             seed=seed,
         )
         stop = StoppingRules(budget, width, top, sure).forecast(judgments, seed)
+    notes = _unknown(annotator or [], judgments)
     if out:
-        formats.write(found, out)
+        formats.write(found, out, csv_safe=csv_safe)
     if json:
         stopping = None if stop is None else stop.to_dicts()
-        screen.print_json({"policy": chosen.name, "questions": found.to_dicts(), "stopping": stopping})
+        screen.print_json({"policy": chosen.name, "questions": found.to_dicts(), "stopping": stopping, "notes": notes})
         return
     _show_questions(found, chosen.name)
     if stop is not None:
         _show_stopping(stop)
+    screen.show_notes(notes)
     screen.show_written({"questions": out})
 
 
@@ -159,6 +162,18 @@ def _policy(name: str, texts: Mapping[str, str], gamma: list[float] | None) -> P
         raise SettingError("--gamma may be given once; `crowdrank replay` compares several values")
     settings = options.parse_settings(POLICIES[name], texts) if name in POLICIES else {}
     return policy_of(name, {**settings, **({"gamma": gamma[0]} if gamma else {})})
+
+
+def _unknown(annotators: list[str], judgments: Judgments) -> list[str]:
+    """Notes on annotators who have given no judgments: somebody new, or a mistake."""
+    from crowdrank.settings import did_you_mean
+
+    known = [str(name) for name in judgments.vocabulary.annotators]
+    return [
+        f"{name!r} has given no judgments yet{did_you_mean(name, known)}; these are questions for somebody new"
+        for name in dict.fromkeys(annotators)
+        if name not in known
+    ]
 
 
 def _costs(path: Path) -> dict[Any, float]:

@@ -73,6 +73,15 @@ Gamma = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead of tables.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result to this file.", show_default=False)]
+CsvSafe = Annotated[
+    bool,
+    typer.Option(
+        "--csv-safe",
+        metavar="",
+        help="For spreadsheets: in .csv and .tsv files, put an apostrophe before ids that begin with =, +, - or @, "
+        "which would be computed as formulas.",
+    ),
+]
 AnnotatorsOut = Annotated[
     Path | None,
     typer.Option(
@@ -80,7 +89,7 @@ AnnotatorsOut = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(metavar="NUMBER", help="Seed of the random numbers: the same seed, the same result.")
+    int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers: the same seed, the same result.")
 ]
 Measures = Annotated[
     list[str] | None,
@@ -209,7 +218,7 @@ def check_outputs(
 
     Of the `tables`, only those in `trec` may be TREC files. `other` files (models, charts) hold no tables.
     """
-    from crowdrank.formats.files import TREC_LETOR, kind_of
+    from crowdrank.formats.files import TREC_LETOR, check_writable, kind_of
     from crowdrank.settings import SettingError
 
     named_tables = given(*tables)
@@ -218,9 +227,6 @@ def check_outputs(
             raise SettingError(f"{path}: a TREC file cannot hold this table; name it .csv, .tsv, .jsonl or .parquet")
     outputs = [*named_tables, *given(*other)]
     for number, path in enumerate(outputs):
-        if not path.parent.is_dir():
-            raise SettingError(f"{path}: there is no folder {path.parent}")
-        if path.is_dir():
-            raise SettingError(f"{path}: is a folder; give the name of a file")
+        check_writable(path)
         if path.resolve() in [each.resolve() for each in (*inputs, *outputs[:number])]:
             raise SettingError(f"{path}: is named twice; give every file its own name")

@@ -16,6 +16,7 @@ def predict(
     ],
     features: options.Features,
     out: options.Out = None,
+    csv_safe: options.CsvSafe = False,
     leave_out: options.LeaveOut = None,
     column: options.Columns = None,
     json: options.Json = False,
@@ -34,7 +35,7 @@ def predict(
     not_features = options.comma_separated(leave_out) or []
     consensus = ranker.rank(read_features(features, columns=columns, leave_out=not_features))
     if out:
-        formats.write_files({out: consensus})
+        formats.write(consensus, out, csv_safe=csv_safe)
     if json:
         screen.print_json(
             {"method": consensus.method, "ranking": consensus.ranking.to_dicts(), "notes": consensus.notes}

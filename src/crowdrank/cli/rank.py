@@ -61,6 +61,7 @@ class Outputs:
     neighbours: Path | None
     qrels: Sequence[Path]
     model: Path | None
+    csv_safe: bool
 
     def check(self, inputs: Sequence[Path]) -> None:
         """Refuse, before the work, files that could not be written after it."""
@@ -149,6 +150,7 @@ def rank(
             show_default=False,
         ),
     ] = None,
+    csv_safe: options.CsvSafe = False,
     column: options.Columns = None,
     top_k: options.TopK = None,
     seed: options.Seed = 0,
@@ -162,7 +164,7 @@ def rank(
     study = options.JudgmentFiles(files, columns, top_k)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
     training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
-    outputs = Outputs(out, annotators, neighbours, qrels or [], save)
+    outputs = Outputs(out, annotators, neighbours, qrels or [], save, csv_safe)
     outputs.check([*files, *training.inputs, *options.given(gold)])
     _check_training(method, training)
     _check_gold(method, training, gold)
@@ -298,7 +300,7 @@ def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs) -> None:
         from crowdrank.saved import as_bytes
 
         tables[outputs.model] = as_bytes(cast("Trained", to_fit.method))
-    formats.write_files({path: table for path, table in tables.items() if path})
+    formats.write_files({path: table for path, table in tables.items() if path}, csv_safe=outputs.csv_safe)
 
 
 def _labels(consensus: Consensus, path: Path) -> Any:

@@ -66,6 +66,10 @@ def replay(
     Example: crowdrank replay votes.csv --gold gold.csv --budget 200
     """
     options.check_outputs([out], [*files, gold], other=[chart])
+    if chart:
+        from crowdrank.report.charts import check_chart_file
+
+        check_chart_file(chart)
     texts = options.assignments(settings, "--set")
     from crowdrank import formats
     from crowdrank.collect.replay import replay as replay_policies
@@ -85,12 +89,12 @@ def replay(
             refit=refit,
             start=State.start(judgments.vocabulary, prior=prior),
         )
+    files_to_write: dict[Path, Any] = {out: curves} if out else {}
     if chart:
         from crowdrank.report import replay_curves
 
-        replay_curves(curves).save(str(chart))
-    if out:
-        formats.write(curves, out)
+        files_to_write[chart] = replay_curves(curves).to_bytes(chart.suffix.removeprefix("."))
+    formats.write_files(files_to_write)
     if json:
         screen.print_json(curves.to_dicts())
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,12 +21,24 @@ if TYPE_CHECKING:
 
 SECONDS_BEFORE_A_BAR = 0.5
 CELL = 60  # characters of an id that are shown
+# What a terminal takes for orders: control characters, and marks that reverse the direction of writing.
+ORDERS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 PLAIN_WIDTH = 120  # of what goes to a file or a pipe, unless COLUMNS says otherwise
 
 
 def console() -> Console:
     """Standard output; plain text of a fixed width where it is not a terminal."""
     return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH)
+
+
+def printable(text: str) -> str:
+    """A text in which nothing is an order to the terminal: names come from files, and files from anybody."""
+    return ORDERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _markup(text: str) -> str:
+    """A text as Rich prints it unchanged."""
+    return escape(printable(text))
 
 
 def show_table(
@@ -38,13 +51,13 @@ def show_table(
 ) -> None:
     """Show a table with numbers to the right and words, cut after `longest` characters, to the left."""
     # The table's own title would be wrapped at the width of the table.
-    console().print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
+    console().print(f"[bold]{_markup(title)}[/bold]", soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header)
     for name, values in columns.items():
         number = all(isinstance(value, int | float) or value is None for value in values)
         justify: Literal["right", "left"] = "right" if number else "left"
         no_wrap = name in not_wrapped
-        table.add_column(name, justify=justify, header_style="dim", overflow="fold", no_wrap=no_wrap)
+        table.add_column(_markup(name), justify=justify, header_style="dim", overflow="fold", no_wrap=no_wrap)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(_cell(value, longest) for value in row))
     console().print(table)
@@ -56,7 +69,7 @@ def _cell(value: Any, longest: int | None) -> str:
     if isinstance(value, float):
         return f"{value:z.4f}" if abs(value) < 1e5 else f"{value:.4g}"
     text = str(value).replace("\n", "⏎")
-    return escape(text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…")
+    return _markup(text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…")
 
 
 def counted(count: int, things: str) -> str:
@@ -78,7 +91,7 @@ def in_words(judgments: Judgments) -> str:
 
 def say(text: str = "") -> None:
     """Print a line of plain text: wrapped on a terminal, left whole elsewhere."""
-    console().print(escape(text), soft_wrap=not sys.stdout.isatty())
+    console().print(_markup(text), soft_wrap=not sys.stdout.isatty())
 
 
 def show_text(text: str) -> None:
@@ -91,7 +104,7 @@ def show_text(text: str) -> None:
 def show_notes(notes: Sequence[str]) -> None:
     """Print notes about the result: wrapped on a terminal, one line each elsewhere."""
     for note in notes:
-        console().print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=not sys.stdout.isatty())
+        console().print(f"[yellow]note:[/yellow] {_markup(note)}", soft_wrap=not sys.stdout.isatty())
 
 
 def show_written(files: Mapping[str, Path | None]) -> None:
@@ -105,7 +118,8 @@ def print_json(value: Any) -> None:
     """Print one JSON document; NaN becomes null."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     # Other encodings cannot write every letter: there letters become \\uXXXX.
-    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=not utf8, allow_nan=False, default=str) + "\n")
+    text = json.dumps(_plain(value), ensure_ascii=not utf8, allow_nan=False, default=str)
+    sys.stdout.write(ORDERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def _plain(value: Any) -> Any:

@@ -33,6 +33,7 @@ def train(
         Path | None, typer.Option(metavar="FILE", help="Write the ranker to this file.", show_default=False)
     ] = None,
     annotators: options.AnnotatorsOut = None,
+    csv_safe: options.CsvSafe = False,
     side_information: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +72,7 @@ def train(
     with screen.progress():
         ranker = learning.learn_with(chosen, described, data, known)
     tables: dict[Any, Any] = {annotators: ranker.annotators} if annotators else {}
-    formats.write_files({**tables, out: as_bytes(ranker)} if out else tables)
+    formats.write_files({**tables, out: as_bytes(ranker)} if out else tables, csv_safe=csv_safe)
     if json:
         screen.print_json(_as_json(ranker))
     else:

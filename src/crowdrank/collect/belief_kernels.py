@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numba as nb
-
 from crowdrank.methods.pairs.votes.online_kernels import (
     logistic,
     matched,
@@ -15,9 +13,10 @@ from crowdrank.methods.pairs.votes.online_kernels import (
     truly_better,
     win,
 )
+from crowdrank.numerics.compiled import kernel
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta, counts):
     """Update variances and Betas, in place, from the priors' to those given the judgments and the fitted means."""
     for r in range(len(outcome)):
@@ -42,7 +41,7 @@ def around(annotator, left, right, outcome, quality, mean, variance, alpha, beta
             alpha[k], beta[k] = matched(alpha[k], beta[k], right_share)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def information(gap, quality, ties):
     """The Fisher information about the gap in an answer of an annotator of this quality."""
     p, q = logistic(gap), logistic(-gap)
@@ -57,7 +56,7 @@ def information(gap, quality, ties):
     return tie_rise * tie_rise / tie + won * won / ((1 - tie) * left) + lost * lost / ((1 - tie) * (1 - left))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def expected_narrowing(i, j, mean, variance, alpha, beta, ties):
     """The expected factors by which an answer reduces the variances of two entries."""
     gap, spread = mean[i] - mean[j], variance[i] + variance[j]

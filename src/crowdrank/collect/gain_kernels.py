@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
-
 from crowdrank.methods.pairs.votes.online_kernels import KAPPA, logistic, matched, tie_at, tie_chance, tie_moments
+from crowdrank.numerics.compiled import kernel
 
 CELLS = 512  # of a table of quality gains
 NARROW = 2.0  # variance up to which `small_excess` is exact to nine digits
 # Without checks for divisions by zero the compiler vectorises over four pairs.
-arithmetic = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
+arithmetic = kernel(error_model="numpy", fastmath={"contract", "nsz", "arcp"})
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out):
     """The expected gain of every question in a list."""
     for r in range(len(left)):
@@ -33,7 +32,7 @@ def gains(annotator, left, right, mean, variance, alpha, beta, ties, gamma, out)
             out[r] += gamma * quality_gain(gap, v + w, alpha[k], beta[k], ties)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def score_gain(gap, v, w, alpha, beta, ties):
     """The gain in two scores of variances `v` and `w`, C1 − ½, and the probability of a tie."""
     p, q = logistic(gap), logistic(-gap)
@@ -48,7 +47,7 @@ def score_gain(gap, v, w, alpha, beta, ties):
     return (1 - tie) * (first * won + (1 - first) * lost) + tie * tied, lead, tie
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def quality_gain(gap, spread, alpha, beta, ties):
     """The gain in the annotator's quality."""
     p = logistic(gap)
@@ -59,13 +58,13 @@ def quality_gain(gap, spread, alpha, beta, ties):
     return (1 - tie) * decided + tie * tied_quality_gain(rarity(gap, ties), alpha, beta)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def rarity(gap, ties):
     """The probability of a tie at this gap, relative to that between equal entries."""
     return tie_at(gap, ties)[0] * (ties + 2) / ties
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def decided_quality_gain(known, alpha, beta):
     """The gain in quality of a vote, where `known` = 2 |C1 − ½|: 0 if the order is unknown, 1 if it is certain."""
     total = 0.0
@@ -76,7 +75,7 @@ def decided_quality_gain(known, alpha, beta):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tied_quality_gain(rarer, alpha, beta):
     """The gain in quality of a tie."""
     a, b = tie_moments(alpha, beta, rarer)
@@ -95,7 +94,7 @@ def answers(p, q, spread, alpha, beta):
     return lead, 0.5 + lead * (alpha - beta) / (alpha + beta), after - p, curvature, after_other - q, curvature_other
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def moved(v, w, pull, curvature):
     """KL of the distributions of two scores after a judgment from those before."""
     x, y = max(v * curvature, KAPPA - 1), max(w * curvature, KAPPA - 1)
@@ -127,7 +126,7 @@ def small_excess(x):
     return x * x * r - 2 * z * s * (1 / 3 + s * (1 / 5 + s * (1 / 7 + s * rest)))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def looked_up(table, x):
     """The value at x in [0, 1] of a function tabulated at CELLS + 1 points: the parabola through the nearest three."""
     at = x * CELLS
@@ -137,7 +136,7 @@ def looked_up(table, x):
     return here + u * ((above - below) / 2 + u * ((above + below) / 2 - here))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_table(alpha, beta, ties, table):
     """Tabulate the gain in quality of a vote by 2 |C1 − ½| and, where there are ties, that of a tie by its rarity."""
     for cell in range(CELLS + 1):
@@ -146,7 +145,7 @@ def fill_table(alpha, beta, ties, table):
             table[1, cell] = tied_quality_gain(cell / CELLS, alpha, beta)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def beta_divergence(a, b, alpha, beta):
     """KL(Beta(a, b) ‖ Beta(alpha, beta))."""
     before = math.lgamma(alpha) + math.lgamma(beta) - math.lgamma(alpha + beta)
@@ -155,7 +154,7 @@ def beta_divergence(a, b, alpha, beta):
     return max(before - after + change, 0.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def digamma(x):
     """As `numerics.special.digamma`, for one number."""
     below = 0.0

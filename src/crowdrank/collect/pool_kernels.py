@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.collect.gain_kernels import CELLS, looked_up, rarity, row_gains, score_gain
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 
@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
 
 
 # Each kernel is compiled together with all that it calls: few kernels and few levels compile fastest.
-@nb.njit(cache=True, nogil=True)
+@kernel
 def scan_rows(whose, rows, highest_only, pool, bounds):
     """Compute some bounds, each the best partner of an entry among the later ones of its task.
 
@@ -67,13 +67,13 @@ def scan_rows(whose, rows, highest_only, pool, bounds):
             floor = max(floor, bound[k, i])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def most_quality(table, lead, gamma):
     """An upper bound of the gain in quality, which is a convex function of 2 |C1 − ½|."""
     return gamma * table[0, CELLS] * 2 * abs(lead)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_row(k, i, first, last, pool, gain, lead):
     """The gain in scores of entry i with each entry of a range, −∞ where it may not be asked; and C1 − ½."""
     mean, variance, ties, gamma = pool.mean, pool.variance, pool.ties, pool.gamma
@@ -100,7 +100,7 @@ def fill_row(k, i, first, last, pool, gain, lead):
         leave_out((asked_one * n + i) * n, first, last, pool.asked, gain)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def leave_out(row, first, last, asked, gain):
     """Set −∞ for the pairs of a row that are among those asked; keys ascend, and begin at `row`."""
     low, high = 0, len(asked)
@@ -115,7 +115,7 @@ def leave_out(row, first, last, asked, gain):
         low += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def compare_before(i, pool, bounds):
     """Update the bounds of the entries before i after a change of entry i."""
     bound, second, partner = bounds

@@ -21,6 +21,7 @@ from crowdrank.collect.rotation import rotation
 from crowdrank.collect.state import State, joined
 from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check_positive, check_whole_number
 from crowdrank.study import Codes, Floats, Ids, Judgments, Vocabulary, entries_in, ids, recode
 
@@ -115,20 +116,25 @@ class QuestionChooser:
         seed: int = 0,
     ) -> None:
         self.state, self.limits, self.policy, self.compared = state, limits, policy, compared.copy()
-        self.repeat, self.rng = repeat, np.random.default_rng(seed)
+        self.repeat, self.rng = repeat, generator(seed)
 
     def questions(self, annotators: Codes | None, count: int) -> list[Question]:
         """`count` for each of the annotators, or the best `count` of all; fewer where there is nothing left to ask."""
         if annotators is None:
             return self._for_all(count)
-        return [question for _ in range(count) for k in annotators if (question := self._for_one(int(k))) is not None]
+        found: list[Question] = []
+        for _ in range(count):
+            asked = [question for k in annotators if (question := self._for_one(int(k))) is not None]
+            if not asked:
+                break
+            found += asked
+        return found
 
     def _for_all(self, count: int) -> list[Question]:
         """The best questions to any annotator; policies other than information gain draw the annotator at random."""
         annotators = np.arange(len(self.state.vocabulary.annotators))
         if not isinstance(self.policy, InformationGain):
-            drawn = (self._for_one(int(self.rng.choice(annotators))) for _ in range(count) if len(annotators))
-            return [question for question in drawn if question is not None]
+            return self._drawn(annotators, count)
         pool, found = Pool(self.state, self.limits, self.policy.gamma_at(0.0)), []
         for _ in range(count):
             best = pool.best()
@@ -140,6 +146,18 @@ class QuestionChooser:
                 break
             found.append(question)
             pool.change(self.state, (question.left, question.right), None, self.limits)
+        return found
+
+    def _drawn(self, annotators: NDArray[np.int64], count: int) -> list[Question]:
+        """Questions to annotators drawn at random, until nobody has one left."""
+        found: list[Question] = []
+        while len(found) < count and len(annotators):
+            who = int(self.rng.choice(annotators))
+            question = self._for_one(who)
+            if question is None:
+                annotators = annotators[annotators != who]
+            else:
+                found.append(question)
         return found
 
     def _for_one(self, annotator: int) -> Question | None:
@@ -212,7 +230,7 @@ def _costs(annotators: Ids, cost: Mapping[Any, float] | None) -> Floats:
 
 def _frame(questions: Sequence[Question], vocabulary: Vocabulary, seed: int) -> Any:
     """The questions with their names; which item is shown on the left is drawn at random."""
-    swap = np.random.default_rng(seed).random(len(questions)) < 0.5
+    swap = generator(seed).random(len(questions)) < 0.5
     pairs = np.array([(q.left, q.right) for q in questions], dtype=np.int64).reshape(-1, 2)
     pairs[swap] = pairs[swap][:, ::-1]
     left, right = pairs.T

@@ -19,6 +19,7 @@ from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
 from crowdrank.evaluation.evaluate import evaluate
 from crowdrank.numerics.progress import report
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import SettingError, check, check_whole_number
 from crowdrank.study import Codes, Gold, JudgmentError, Judgments, Pairs
 
@@ -95,7 +96,7 @@ class _Collection:
     def __init__(
         self, judgments: Judgments, pairs: Pairs, policy: Policy, start: State, budget: int, seed: int
     ) -> None:
-        self.rng = np.random.default_rng(seed)
+        self.rng = generator(seed)
         self.order = self.rng.permutation(len(pairs))  # ties in worth are broken by this order
         self.annotator, self.left = pairs.annotator[self.order], pairs.left[self.order]
         self.right, self.outcome = pairs.right[self.order], pairs.outcome[self.order]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from crowdrank.consensus import Consensus, Fit, verdicts
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
 from crowdrank.formats import write_files
-from crowdrank.formats.saved_json import load_saved, saved_bytes
+from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_codes, saved_names, saved_numbers
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
 from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
 from crowdrank.numerics.special import NORMAL_95
@@ -32,6 +32,7 @@ from crowdrank.study import (
     TIE,
     UNNAMED_TASK,
     Floats,
+    Frame,
     Ids,
     JudgmentError,
     Judgments,
@@ -44,6 +45,7 @@ from crowdrank.study import (
 
 FORMAT = "crowdrank state 1"
 WHAT = "state, as State.save writes it"
+SMALLEST = float(np.finfo(np.float64).tiny)  # of variances and counts, which are above 0
 ARRAYS = ("mean", "variance", "alpha", "beta", "counts")
 
 
@@ -222,13 +224,21 @@ class State:
 
     @classmethod
     def _restored(cls, saved: Mapping[str, Any]) -> State:
-        tasks, items, annotators = (ids(saved[name]) for name in ("tasks", "items", "annotators"))
-        entry_task, entry_item = (np.array(saved[name], dtype=np.int32) for name in ("entry_task", "entry_item"))
+        tasks, items, annotators = (saved_names(saved[name]) for name in ("tasks", "items", "annotators"))
+        entry_task = saved_codes(saved["entry_task"], len(tasks))
+        entry_item = saved_codes(saved["entry_item"], len(items))
+        if len(entry_task) != len(entry_item) or (np.diff(entry_task * np.int64(len(items)) + entry_item) <= 0).any():
+            raise ValueError("the entries are not in order")
+        if saved["frame"] not in get_args(Frame):
+            raise ValueError("the library of the data frames is unknown")
         vocabulary = Vocabulary(tasks, items, annotators, entry_task, entry_item, saved["frame"])
-        beliefs: dict[str, Any] = {name: np.array(saved[name], dtype=np.float64) for name in ARRAYS}
-        sizes = [len(entry_item), *(vocabulary.n_entries,) * 2, *(len(annotators),) * 2, 2]
-        if [vocabulary.n_entries, *map(len, beliefs.values())] != sizes:
-            raise ValueError("the lengths of the arrays do not fit together")
+        beliefs: dict[str, Any] = {
+            "mean": saved_numbers(saved["mean"], len(entry_item)),
+            "variance": saved_numbers(saved["variance"], len(entry_item), least=SMALLEST),
+            "alpha": saved_numbers(saved["alpha"], len(annotators), least=SMALLEST),
+            "beta": saved_numbers(saved["beta"], len(annotators), least=SMALLEST),
+            "counts": saved_numbers(saved["counts"], 2, least=0.0),
+        }
         first, second = saved["quality_prior"]
         start = cls.start(vocabulary, prior=float(saved["prior"]), quality_prior=(float(first), float(second)))
         return replace(start, **beliefs)

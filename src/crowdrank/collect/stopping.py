@@ -16,6 +16,7 @@ from crowdrank.collect.policies import chance_of_top
 from crowdrank.collect.state import State
 from crowdrank.collect.stopping_kernels import simulate
 from crowdrank.consensus import frame_of
+from crowdrank.numerics.seeds import generator
 from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError, check, check_fraction, check_whole_number
 from crowdrank.study import Judgments
@@ -86,7 +87,7 @@ def top_decided(state: State, k: int) -> float:
 
 def _forecast(state: State, width: float, k: int, probability: float, seed: int) -> tuple[float, float, float]:
     """Median, tenth and ninetieth percentile of the judgments still needed; NaN beyond what is simulated."""
-    rng, needed = np.random.default_rng(seed), []
+    rng, needed = generator(seed), []
     starts = state.vocabulary.task_starts
     variance_wanted = (width / (2 * NORMAL_95)) ** 2
     limit = MOST_LOOKS // max(len(state.mean), 1)

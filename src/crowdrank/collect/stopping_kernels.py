@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
 from crowdrank.methods.pairs.votes.online_kernels import logistic, narrowed, win
+from crowdrank.numerics.compiled import kernel
 
 EVERY = 10  # judgments between two updates of the edge of the best k
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def simulate(truth, quality, beliefs, starts, rule, random):
     """How many simulated judgments it takes until a rule holds; each is about the entry that the rule lacks most."""
     mean, variance, alpha, beta = beliefs
@@ -45,7 +45,7 @@ def simulate(truth, quality, beliefs, starts, rule, random):
     return limit
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def find_edges(mean, starts, k, order, edge):
     """The middle between the means at places k and k + 1 of each task.
 
@@ -62,7 +62,7 @@ def find_edges(mean, starts, k, order, edge):
             edge[t] = (mean[order[starts[t] + k - 1]] + mean[order[starts[t] + k]]) / 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def draw(random):
     """A random number between 0 and 1 (splitmix64); `random` holds the state of the generator."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -72,7 +72,7 @@ def draw(random):
     return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) / 9007199254740992.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def partner_of(i, mean, variance, start, end):
     """The entry whose comparison with i is most informative."""
     best, most = -1, -1.0
@@ -84,7 +84,7 @@ def partner_of(i, mean, variance, start, end):
     return best
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def take(i, j, k, mean, variance, alpha, beta):
     """Update the state, in place, by the judgment of k that i is better than j."""
     _, pull, curvature, alpha[k], beta[k] = win(mean[i] - mean[j], variance[i] + variance[j], alpha[k], beta[k], 0.0)

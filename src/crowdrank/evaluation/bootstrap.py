@@ -21,10 +21,11 @@ from crowdrank.methods.catalogue import fit_method, settings_of
 from crowdrank.methods.catalogue import method as method_of
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
+from crowdrank.numerics.seeds import generator
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
 from crowdrank.settings import check_choice, check_fraction, check_whole_number
-from crowdrank.study import Floats, Gold, Judgments, recode
+from crowdrank.study import Floats, FrameT, Gold, Judgments, recode
 
 Over = Literal["judgments", "annotators"]
 MOST_MISSING = 0.05  # share of the rounds in which an entry may be missing
@@ -43,14 +44,14 @@ class Rounds:
 
 def bootstrap(
     method: str | Method,
-    judgments: Judgments,
+    judgments: Judgments[FrameT],
     *,
     over: Over = "judgments",
     rounds: int = 200,
     level: float = 0.95,
     seed: int = 0,
     gold: Gold | None = None,
-) -> Consensus:
+) -> Consensus[FrameT]:
     """The consensus of a method, by name or with its settings, with intervals from fits to resampled studies.
 
     `over` is what is drawn with replacement: pairs, grades and whole rankings, or annotators with all their judgments.
@@ -93,7 +94,7 @@ def _for_rounds(chosen: Method, consensus: Consensus) -> Method:
 
 def _resampled_studies(chosen: Method, judgments: Judgments, over: Over, rounds: int, seed: int) -> Iterator[Judgments]:
     """The resampled studies, one after the other; independent of the order of the judgments if the method is."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     if over == "annotators" and "rankings" in chosen.description.takes:
         # An annotator drawn twice gives every judgment twice; as grades, both copies would be compared with each other.
         judgments = graded_as_lists(judgments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ class Comparison:
     frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
 
-    @cached_property
+    @property
     def table(self) -> Any:
         """A data frame with the columns method, one per measure (its mean over tasks), seconds."""
         columns: dict[str, NDArray[Any]] = {"method": np.array(list(self.evaluations), dtype=object)}
@@ -49,7 +48,7 @@ class Comparison:
         columns["seconds"] = np.array([self.seconds[label] for label in self.evaluations])
         return frame_of(columns, self.frame).to_native()
 
-    @cached_property
+    @property
     def tests(self) -> Any:
         """Each method against the best one of each measure.
 
@@ -58,7 +57,7 @@ class Comparison:
         """
         return frame_of(self.test_columns, self.frame).to_native()
 
-    @cached_property
+    @property
     def per_task(self) -> Any:
         """A data frame with the columns method, task, then one per measure."""
         all_of = list(self.evaluations.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from crowdrank.evaluation.kernels import GradedLists
 from crowdrank.evaluation.matching import Matching, match
 from crowdrank.evaluation.measures import Measure, choose
 from crowdrank.settings import check_choice
-from crowdrank.study import Floats, Frame, Gold, Ids
+from crowdrank.study import Floats, Frame, Gold, Ids, JudgmentError, Judgments, check_gold
 
 Unjudged = Literal["nonrelevant", "ignore"]
 
@@ -30,12 +29,12 @@ class Evaluation:
     frame: Frame = "polars"  # the kind of data frame `per_task` is
     notes: tuple[str, ...] = field(default=())
 
-    @cached_property
+    @property
     def mean(self) -> dict[str, float]:
         """Each measure's mean over the tasks in which it is defined; NaN where there are none."""
         return dict(zip(self.measures, mean_defined(self.values).tolist(), strict=True))
 
-    @cached_property
+    @property
     def per_task(self) -> Any:
         """A data frame with the columns task, then one per measure."""
         return frame_of(
@@ -79,6 +78,9 @@ def evaluate(
       acc  0.6667
     """
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    check_gold(gold)
+    if isinstance(ranking, Judgments):
+        raise JudgmentError("judgments are no ranking: fit a method first, as in cr.fit('borda', judgments)")
     chosen = choose(measures, gold)
     consensus = ranking if isinstance(ranking, Consensus) else _consensus_of(ranking)
     matching = match(consensus.vocabulary, gold)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Supervised
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check
 from crowdrank.study import Gold, JudgmentError, Judgments, recode_tasks
 
@@ -30,7 +31,7 @@ def folds_of(folds: int | Mapping[Any, Any], judgments: Judgments, gold: Gold, s
             folds,
             f"from {FEWEST} to the number of tasks with gold, {len(known):,}",
         )
-        fold[np.random.default_rng(seed).permutation(known)] = np.arange(len(known)) % folds
+        fold[generator(seed).permutation(known)] = np.arange(len(known)) % folds
         return fold
     by_name = {str(task): str(name) for task, name in folds.items()}
     names = [by_name.get(str(task)) for task in tasks]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.seeds import generator
 from crowdrank.study import Floats
 
 EXACT = 12  # up to this many tasks that differ, all 2^12 assignments of signs are tried
@@ -52,7 +53,7 @@ def randomisation(differences: Floats, *, seed: int = 0, samples: int = SAMPLES)
     for column in np.flatnonzero(few):
         p[column] = _exact(differences[differences[:, column] != 0, column])
     if not few.all():
-        p[~few] = _sampled(differences[:, ~few], np.random.default_rng(seed), samples)
+        p[~few] = _sampled(differences[:, ~few], generator(seed), samples)
     p[tasks < 2] = np.nan
     return p
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import narwhals as nw
 import numpy as np
@@ -15,15 +15,17 @@ from crowdrank.consensus import Consensus
 from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.encode_gold import gold_of, scores_of
-from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, write_all
+from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, refuse_same_files, write_all
 from crowdrank.formats.source import as_text, of_frame
 from crowdrank.formats.trec_letor import disambiguate_tags
-from crowdrank.study import Gold, JudgmentError, Judgments
+from crowdrank.study import FrameT, Gold, JudgmentError, Judgments
 
 FilePath = str | os.PathLike[str]
 
 
-def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
+def read(
+    *paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None
+) -> Judgments[pl.DataFrame]:
     """Judgments from files of any kinds, over one vocabulary.
 
     The columns show the kind: left, right, winner are pairs; item, grade are grades; item, rank are rankings; task and
@@ -32,12 +34,24 @@ def read(*paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool
     several use the same tag), ordered by score as in trec_eval; LETOR's files of ranks are rankings too.
     With `top_k=True`, items of a task that a ranking does not list rank below all that it lists; with `top_k=False`
     they are not compared. By default they rank below in TREC runs and LETOR's files, and are not compared elsewhere.
+    `-` is standard input. The same file may not be given twice.
     """
     if not paths:
         raise JudgmentError("no file to read")
+    refuse_same_files(paths)
     return judgments_of(disambiguate_tags([of_file(path) for path in paths]), columns or {}, top_k=top_k)
 
 
+@overload
+def judgments(
+    *frames: pl.DataFrame | pl.LazyFrame | Mapping[str, Any],
+    columns: Mapping[str, str] | None = None,
+    top_k: bool | None = None,
+) -> Judgments[pl.DataFrame]: ...
+@overload
+def judgments(
+    *frames: FrameT, columns: Mapping[str, str] | None = None, top_k: bool | None = None
+) -> Judgments[FrameT]: ...
 def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
     """Judgments from data frames of any library, as `read` reads them from files; results are frames like the first.
 
@@ -72,7 +86,7 @@ def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
     return gold_of([source for source, _ in numbered], columns or {}, frame=numbered[0][1])
 
 
-def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus:
+def read_ranking(path: FilePath, columns: Mapping[str, str] | None = None) -> Consensus[pl.DataFrame]:
     """A ranking from a file with the columns item, score or rank, and optionally task; or from a TREC run.
 
     `crowdrank rank --out` writes such files.
@@ -93,22 +107,25 @@ def read_folds(path: FilePath) -> dict[str, str]:
     return folds
 
 
-def write(table: Consensus | Judgments | Gold | Any, path: FilePath) -> None:
+def write(table: Consensus | Judgments | Gold | Any, path: FilePath, *, csv_safe: bool = False) -> None:
     """Write the ranking of a consensus, judgments of one kind, gold or a data frame; completely, or not at all.
 
     The name of the file decides its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a
     consensus is written as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
+    `csv_safe` is for spreadsheets: in .csv and .tsv, texts that begin with =, +, - or @ get an apostrophe before them,
+    so that no id is computed as a formula.
     """
-    write_files({path: table})
+    write_files({path: table}, csv_safe=csv_safe)
 
 
-def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any]) -> None:
+def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any], *, csv_safe: bool = False) -> None:
     """Write several files: all of them, or none. Bytes are written as they are."""
     write_all(
         {
             Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path))
             for path, table in tables.items()
-        }
+        },
+        csv_safe=csv_safe,
     )
 
 

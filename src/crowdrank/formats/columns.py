@@ -135,8 +135,10 @@ def _misspelt(column: str, alias: str) -> bool:
     """Could someone have meant `alias`?"""
     if len(alias) < SHORTEST_CHECKED or len(column) > 2 * len(alias) or column in NOT_MISSPELT:
         return False
-    similarity = difflib.SequenceMatcher(None, column, alias).ratio()
-    return column == f"{alias}_id" or sorted(column) == sorted(alias) or similarity >= SIMILAR
+    if column == f"{alias}_id" or sorted(column) == sorted(alias):
+        return True
+    match = difflib.SequenceMatcher(None, column, alias)
+    return match.real_quick_ratio() >= SIMILAR and match.quick_ratio() >= SIMILAR and match.ratio() >= SIMILAR
 
 
 def _with_hints(columns: Sequence[str]) -> str:

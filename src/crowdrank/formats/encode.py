@@ -31,7 +31,12 @@ from crowdrank.study import (
 
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # the words that arenas use
 ALSO_TIES = ("Tie", "TIE", "draw", "Draw", "DRAW")  # unless an item has this name
+ALSO_SIDES = {"left": ("Left", "LEFT"), "right": ("Right", "RIGHT")}
+LETTERS = {"A": LEFT, "a": LEFT, "B": RIGHT, "b": RIGHT}
+NUMBERED = {"0", "1", "2", "-1", "0.0", "1.0", "2.0", "true", "false", "True", "False", "TRUE", "FALSE", *TIE_WORDS}
 NO_ANNOTATOR = "anonymous"
+LARGEST = 1e15  # grade, rank, weight or strength
+TOO_LARGE = f"is too large; the limit is {LARGEST:g}: use other units"
 UNDECIDED = 2  # neither LEFT, RIGHT nor TIE
 LEAST_LISTED = 0.5  # share of its task's items that a typical list must name; below it a note says what that means
 
@@ -52,7 +57,7 @@ def judgments_of(
     rankings = _joined([_lists(study, part, top_k, notes) for part in of_kind["rankings"]])
     if top_k is None:  # with --top-k or --no-top-k the user has decided what unlisted items mean
         notes += _short_lists(rankings, vocabulary)
-    notes += [note for kind, names in study.names.items() for note in names.differ_by_case(kind)]
+    notes += [note for kind, names in study.names.items() for note in names.differ_by_spelling(kind)]
     return Judgments(
         vocabulary=vocabulary,
         grades=Grades(
@@ -71,7 +76,7 @@ def _add_source(study: StudyBuilder, source: Source, columns: Mapping[str, str])
         _add_pairs(study, part)
     else:
         study.code(part, "item")
-        part.numbers = source.numbers(roles["grade" if kind == "grades" else "rank"])
+        part.numbers = _not_too_large(part, "grade" if kind == "grades" else "rank")
     for role, name in (("task", UNNAMED_TASK), ("annotator", NO_ANNOTATOR)):
         if role in roles:
             study.code(part, role)
@@ -96,6 +101,14 @@ def _add_pairs(study: StudyBuilder, part: Part) -> None:
     part.pair_columns = {role: _above_zero(part, role) for role in PAIR_COLUMNS if role in part.roles}
 
 
+def _not_too_large(part: Part, role: str) -> Floats:
+    """Grades or ranks; sums and squares of larger ones would not be finite."""
+    column = part.roles[role]
+    numbers = part.source.numbers(column)
+    part.source.refuse(np.abs(numbers) > LARGEST, lambda row: f"{column} {numbers[row]:g} {TOO_LARGE}")
+    return numbers
+
+
 def _above_zero(part: Part, role: str) -> Floats:
     """A column of numbers above 0. Ties have no strength: there it may be 0 or empty, and is not used."""
     column = part.roles[role]
@@ -104,9 +117,11 @@ def _above_zero(part: Part, role: str) -> Floats:
         numbers = np.where((part.outcome == TIE) & ~(np.abs(numbers) > 0), 1.0, numbers)
 
     def message(row: int) -> str:
-        return f"{column} is missing" if np.isnan(numbers[row]) else f"{column} {numbers[row]:g} must be above 0"
+        if np.isnan(numbers[row]):
+            return f"{column} is missing"
+        return f"{column} {numbers[row]:g} {TOO_LARGE if numbers[row] > LARGEST else 'must be above 0'}"
 
-    part.source.refuse(~(numbers > 0), message)
+    part.source.refuse(~((numbers >= 1 / LARGEST) & (numbers <= LARGEST)), message)
     return numbers
 
 
@@ -123,7 +138,11 @@ def _outcomes(part: Part) -> NDArray[np.int8]:
         items = f"neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
         return f"{column} {shorten(winner[row])!r} is {items}"
 
-    part.source.refuse(outcome == UNDECIDED, message, f"where neither won, write {TIE_WORDS[0]!r}")
+    undecided = outcome == UNDECIDED
+    advice = f"where neither won, write {TIE_WORDS[0]!r}"
+    if undecided.any() and set(winner.unique()) <= NUMBERED:
+        advice = "this does not say which item it means: write 'left' or 'right', or the id of the winner"
+    part.source.refuse(undecided, message, advice)
     return outcome
 
 
@@ -134,8 +153,10 @@ def _decoded(part: Part, winner: pl.Series) -> NDArray[np.int8]:
     _refuse_tie_items(part, known)
     words = dict.fromkeys((*TIE_WORDS, *sorted(set(ALSO_TIES).difference(known))), TIE)
     for side, role in ((RIGHT, "right"), (LEFT, "left")):
-        names = {part.roles[role], *NAMES[role]}.difference(known)  # an item with this name comes first
-        words |= dict.fromkeys(sorted(names), side)
+        names = {part.roles[role], *NAMES[role], *ALSO_SIDES[role]}
+        words |= dict.fromkeys(sorted(names.difference(known)), side)  # an item with this name comes first
+    if set(LETTERS).isdisjoint(known):  # B for the right one beside an item called A would be a guess
+        words |= LETTERS
     alphabet = pl.concat([known, pl.Series(list(words), dtype=pl.String)])
     code = winner.cast(pl.Enum(alphabet), strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     meaning = np.full(len(alphabet) + 1, UNDECIDED, dtype=np.int8)  # the last one is for -1, texts not in the alphabet

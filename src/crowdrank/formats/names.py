@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,21 +54,30 @@ class Names:
         self._code = {text: code for code, text in enumerate(sorted(self.originals))}
         return ids([self.originals[text] for text in self._code])
 
-    def differ_by_case(self, kind: str) -> list[str]:
-        """Notes on names that differ only by upper and lower case."""
+    def differ_by_spelling(self, kind: str) -> list[str]:
+        """Notes on names that differ only by case, or by letters that look the same (é in one sign or in two)."""
         texts = pl.Series(list(self.originals), dtype=pl.String)
-        lowered = texts.str.to_lowercase()
-        if lowered.n_unique() == len(lowered):
-            return []
-        again = lowered.is_duplicated()
-        twins = [shorten(name) for name in texts.filter(lowered == lowered.filter(again).min()).sort()[:2]]
-        example = f"as {twins[0]!r} and {twins[1]!r}"
-        return [f"the names of {again.sum():,} {kind}s differ only by case, {example}: they are treated as different"]
+        composed = pl.Series([unicodedata.normalize("NFC", text) for text in texts], dtype=pl.String)
+        return [
+            *_twins(texts, texts.str.to_lowercase(), kind, "by case", repr),
+            *_twins(texts, composed, kind, "by how accented letters are composed", ascii),
+        ]
 
     def codes(self, column: Coded) -> Codes:
         """A column in the codes of all names."""
         table = np.fromiter((self._code[text] for text in column.distinct), np.int32, len(column.distinct))
         return table[column.number] if len(table) else column.number
+
+
+def _twins(texts: pl.Series, alike: pl.Series, kind: str, how: str, shown: Callable[[str], str]) -> list[str]:
+    """A note on names that are `alike`, with an example."""
+    if alike.n_unique() == len(alike):
+        return []
+    again = alike.is_duplicated()
+    one, other = (shown(shorten(name)) for name in texts.filter(alike == alike.filter(again).min()).sort()[:2])
+    return [
+        f"the names of {again.sum():,} {kind}s differ only {how}, as {one} and {other}: they are treated as different"
+    ]
 
 
 class Entries:

@@ -14,6 +14,7 @@ import polars as pl
 from narwhals.exceptions import NarwhalsError
 from numpy.typing import NDArray
 
+from crowdrank.forking import check_polars
 from crowdrank.study import Frame, JudgmentError
 
 ROWS_SHOWN = 10
@@ -79,6 +80,7 @@ class Source:
 
 def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
     """A data frame of any library (or a dict of columns), and which library it is of."""
+    check_polars()
     name, which = ("the data frame", "") if number is None else (f"frame {number}", f"frame {number}, ")
     try:
         wrapped = nw.from_native(pl.DataFrame(frame, strict=False) if isinstance(frame, dict) else frame)
@@ -87,6 +89,8 @@ def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:
     except TypeError:
         hint = "; cr.read(...) reads files" * isinstance(frame, str | PathLike)
         raise JudgmentError(f"expected a data frame or a dict of columns, not {type(frame).__name__}{hint}") from None
+    except UnicodeEncodeError:
+        raise JudgmentError(f"{name}: contains half of a surrogate pair, which is no letter") from None
     except (pl.exceptions.PolarsError, NarwhalsError) as error:
         raise JudgmentError(f"{name}: {' '.join(str(error).split())}") from None
     source = Source(

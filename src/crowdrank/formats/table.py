@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,11 @@ from crowdrank.study import JudgmentError
 
 SEPARATORS = ";\t,|"  # tried in this order if the header does not contain the separator of the file name
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MOST_COLUMNS = 20_000
+# An escape of half a surrogate pair: the first half without the second, or the second without the first.
+LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 
 
@@ -70,7 +76,8 @@ def _named(header: list[str]) -> int:
 def _table(path: Path, data: bytes, separator: str, blank_before: int, header: list[str]) -> pl.DataFrame:
     """A table of texts, its header checked."""
     names = header[: _named(header)]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
+    check_width(path, len(header))
+    if repeated := sorted(name for name, times in Counter(names).items() if times > 1):
         raise JudgmentError(
             f"{path}: two columns are called {shorten(repeated[0])!r}; the first line must name the columns"
         )
@@ -84,6 +91,15 @@ def _table(path: Path, data: bytes, separator: str, blank_before: int, header: l
     next(records)
     rows = [_filled(path, line, record, len(header)) for line, record in records]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def check_width(path: Path, columns: int) -> None:
+    """Refuse tables that are wider than any that holds judgments."""
+    if columns > MOST_COLUMNS:
+        raise JudgmentError(
+            f"{path}: has {columns:,} columns; at most {MOST_COLUMNS:,} are read: a row must be a judgment, an item or "
+            "a gold value"
+        )
 
 
 def _filled(path: Path, line: int, record: list[str], width: int) -> list[str | None]:
@@ -133,9 +149,12 @@ def of_json_lines(path: Path, data: bytes) -> Source:
     lines = enumerate(data.removeprefix(BYTE_ORDER_MARK).splitlines(), 1)
     numbered = [(number, line) for number, line in lines if line.strip()]
     try:
+        if LONE_SURROGATE.search(data):
+            raise pl.exceptions.ComputeError("which polars replaces by a question mark")
         frame = pl.read_ndjson(b"\n".join(line for _, line in numbered), infer_schema_length=None)
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         frame = pl.DataFrame(_parsed(path, numbered), strict=False, infer_schema_length=None)
+    check_width(path, frame.width)
     return Source(str(path), frame.columns, frame.get_column, lambda row: f"{path}:{numbered[row][0]}")
 
 
@@ -153,6 +172,12 @@ def _parsed(path: Path, numbered: list[tuple[int, bytes]]) -> list[dict[str, str
             ) from None
         if not isinstance(record, dict):
             raise JudgmentError(f"{path}:{number}: is not a JSON object; write one object on each line")
+        try:
+            "".join(text for item in record.items() for text in map(str, item)).encode()
+        except UnicodeEncodeError:
+            raise JudgmentError(
+                f"{path}:{number}: contains half of a surrogate pair, which is no letter; write it anew"
+            ) from None
         records.append({key: _json_text(value) for key, value in record.items()})
     return records
 
@@ -163,12 +188,14 @@ def _json_text(value: object) -> str | None:
 
 def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
     """A Parquet file, or its decompressed content."""
-    if path.stat().st_size == 0:
+    if (path.stat().st_size if where is path else len(where.getbuffer())) == 0:  # type: ignore[union-attr]
         raise JudgmentError(f"{path}: is empty")
 
     def collected(scan: Callable[[], Any]) -> Any:
         try:
             return scan()
+        except pl.exceptions.DuplicateError as error:
+            raise JudgmentError(f"{path}: two columns have the same name: {str(error).splitlines()[0]}") from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             raise JudgmentError(
                 f"{path}: is not a valid Parquet file; it is damaged, incomplete, or of another kind"
@@ -180,4 +207,5 @@ def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
 
     scan: pl.LazyFrame = collected(lambda: pl.scan_parquet(where, glob=False))
     names: list[str] = collected(lambda: scan.collect_schema().names())
+    check_width(path, len(names))
     return Source(str(path), names, load, lambda row: f"{path}:{row + 1}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit, frame_of
+from crowdrank.formats.saved_json import saved_fit, saved_texts
 from crowdrank.learning.features import Features
 from crowdrank.learning.labels import TrainingData
 from crowdrank.methods.protocols import Description
@@ -27,8 +27,8 @@ class Model(Protocol):
         """What to save: numbers and texts only."""
 
     @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Self:
-        """The model of this `state`."""
+    def restore(cls, state: Mapping[str, Any], n_features: int) -> Self:
+        """The model of this `state`, over so many features."""
 
 
 class Learner(Protocol):
@@ -62,7 +62,7 @@ class Ranker:
         """The name of the learner."""
         return self.method.description.name
 
-    @cached_property
+    @property
     def annotators(self) -> Any:
         """A data frame with the columns annotator, judgments, quality, verdict, and those that the method adds."""
         return frame_of(self.annotator_columns, self.frame).to_native()
@@ -89,14 +89,17 @@ class Ranker:
     @classmethod
     def restore(cls, method: type[Learner], state: Mapping[str, Any]) -> Self:
         """The ranker of this `state`."""
-        columns = {name: _column(values) for name, values in state["annotators"].items()}
+        crowd = {name: _column(values) for name, values in state["annotators"].items()}
+        if len({len(values) for values in crowd.values()}) > 1:
+            raise ValueError("the columns of the annotators have different lengths")
+        columns = saved_texts(state["columns"])
+        if len(set(columns)) < len(columns):
+            raise ValueError("two features have the same name")
         settings = {
             name: tuple(value) if isinstance(value, list) else value for name, value in state["settings"].items()
         }
-        model = method.model.restore(state["model"])
-        return cls(
-            method(**settings), tuple(state["columns"]), model, columns, Fit(**state["fit"]), tuple(state["notes"])
-        )
+        model = method.model.restore(state["model"], len(columns))
+        return cls(method(**settings), columns, model, crowd, saved_fit(state["fit"]), saved_texts(state["notes"]))
 
     def __repr__(self) -> str:
         end = "converged" if self.fit.converged else "NOT converged"
@@ -114,7 +117,7 @@ def _plain(values: NDArray[Any]) -> list[Any]:
 def _column(values: list[Any]) -> NDArray[Any]:
     """The inverse of `_plain`."""
     if any(isinstance(value, str) for value in values):
-        return ids(values)
+        return ids(saved_texts(values))
     if any(value is None or isinstance(value, float) for value in values):
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return np.array(values, dtype=np.int64)

@@ -10,7 +10,7 @@ from crowdrank.catalogue import Catalogue
 from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Description, GoldMethod, Method, Supervised, Trained
 from crowdrank.settings import SettingError, check_setting_names, did_you_mean
-from crowdrank.study import Gold, Judgments, check_judgments
+from crowdrank.study import FrameT, Gold, Judgments, check_gold, check_judgments
 
 M = TypeVar("M")
 
@@ -55,6 +55,7 @@ def train(
     """
     chosen = supervised(name, **settings)
     check_judgments(judgments)
+    check_gold(gold)
     return chosen.train(judgments, gold, validation)
 
 
@@ -64,15 +65,23 @@ def usual_method(judgments: Judgments) -> str:
     return next(name for kind, name in usual.items() if kind in judgments.kinds)
 
 
-def fit(name: str, judgments: Judgments, *, gold: Gold | None = None, **settings: Any) -> Consensus:
-    """Fit the method of that name; `gold` for those that can start from it.
+def fit(
+    name: str | Method, judgments: Judgments[FrameT], *, gold: Gold | None = None, **settings: Any
+) -> Consensus[FrameT]:
+    """Fit the method of that name, or one with its settings; `gold` for those that can start from it.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=5, annotators=4, votes=100, seed=0)
     >>> cr.fit("crowd-bt", study.judgments, prior=0.5).method
     'crowd-bt'
     """
-    return fit_method(method(name, **settings), judgments, gold)
+    if isinstance(name, str):
+        return fit_method(method(name, **settings), judgments, gold)
+    if not hasattr(name, "fit") or isinstance(name, type):
+        raise SettingError(f"a method is needed, by its name or as cr.CrowdBT(), not {name!r:.60}")
+    if settings:
+        raise SettingError(f"give the settings to the method itself: {type(name).__name__}({', '.join(settings)}=…)")
+    return fit_method(name, judgments, gold)
 
 
 def fit_method(chosen: Method, judgments: Judgments, gold: Gold | None = None) -> Consensus:

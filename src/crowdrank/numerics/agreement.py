@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba as nb
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import TIE, Floats, Pairs
@@ -21,12 +22,12 @@ def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floa
     """
     total, agree = np.zeros((2, n_annotators))
     weight = np.ones(1) if pairs.weight is None else pairs.weight
-    if len(pairs):  # compiling takes longer than most fits of lists
-        _pair_agreement(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, score, total, agree)
+    count = for_work(_pair_agreement, len(pairs))
+    count(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, score, total, agree)
     return total, agree
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree):
     for r in range(len(left)):
         gap = (score[left[r]] - score[right[r]]) * outcome[r]
@@ -39,12 +40,11 @@ def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree
 def count_answers(pairs: Pairs, n_annotators: int) -> NDArray[np.int64]:
     """Per annotator: how often they answered right, tie, left."""
     answers = np.zeros((n_annotators, 3), np.int64)
-    if len(pairs):
-        _count_answers(pairs.annotator, pairs.outcome, answers)
+    for_work(_count_answers, len(pairs))(pairs.annotator, pairs.outcome, answers)
     return answers
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_answers(annotator, outcome, answers):
     for r in range(len(outcome)):
         answers[annotator[r], outcome[r] + 1] += 1
@@ -91,13 +91,14 @@ def concordance_of_ranks(starts: NDArray[np.int64], place: NDArray[Any], rank: N
     Rows ascend by place within each list; ranks are whole numbers from 1 up.
     """
     pairs, agree = np.zeros(len(starts) - 1), np.zeros(len(starts) - 1)
-    if len(rank):  # compiling takes a second
+    if len(rank):
         tree = np.zeros(rank.max() + 1, np.int64)
-        _concordance(starts, place.astype(np.int64, copy=False), rank.astype(np.int64, copy=False), tree, pairs, agree)
+        place, rank = place.astype(np.int64, copy=False), rank.astype(np.int64, copy=False)
+        for_work(_concordance, 4 * len(rank))(starts, place, rank, tree, pairs, agree)
     return pairs, agree
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _concordance(starts, place, rank, tree, pairs, agree):
     """A Fenwick tree over the ranks counts the rows of earlier places."""
     for number in range(len(pairs)):
@@ -112,7 +113,7 @@ def _concordance(starts, place, rank, tree, pairs, agree):
         _count_in(tree, rank, start, group, np.int64(-1))  # empties the tree, only where it was filled
 
 
-@nb.njit(cache=True, nogil=True)
+@register_jitable
 def _count_in(tree, rank, first, end, times):
     for row in range(first, end):
         at = rank[row]
@@ -121,7 +122,7 @@ def _count_in(tree, rank, first, end, times):
             at += at & -at
 
 
-@nb.njit(cache=True, nogil=True)
+@register_jitable
 def _count(tree, upto):
     total = 0
     while upto > 0:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.study import Codes
 
 
@@ -17,11 +17,11 @@ def components(n_nodes: int, one: Codes, other: Codes, least: int = 1) -> NDArra
     >>> components(5, np.array([0, 3], dtype=np.int32), np.array([2, 4], dtype=np.int32)).tolist()
     [0, 1, 0, 2, 2]
     """
-    roots = _roots(n_nodes, one, other, least)
+    roots = for_work(_roots, n_nodes + len(one))(n_nodes, one, other, least)
     return np.unique(roots, return_inverse=True)[1].astype(np.int32)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _roots(n_nodes, one, other, least):
     parent, parts = np.arange(n_nodes), n_nodes
     for edge in range(len(one)):

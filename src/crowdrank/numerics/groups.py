@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes
 
 Places = NDArray[np.int64]
@@ -50,7 +50,7 @@ def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Places:
     return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - before, lengths), dtype=np.int64)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _place(codes, following, order):
     for row in range(len(codes)):
         order[following[codes[row]]] = row

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import LEFT, TIE, Codes, Floats
 
@@ -52,13 +52,14 @@ def packed(
 ) -> Keys:
     """The keys of votes, the winner first; of ties the left item, or without `sides` the one of the smaller code."""
     keys = np.empty(len(left), np.int64)
+    pack = for_work(_pack, len(left))
     in_parts(
-        lambda r: _pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), chunks(len(keys))
+        lambda r: pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), chunks(len(keys))
     )
     return keys
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _pack(annotator, left, right, outcome, first, widths, sides, keys):
     _, loser_high, annotator_bits, low, _, kind_bits = widths
     last = (1 << low) - 1
@@ -80,11 +81,11 @@ def _pack(annotator, left, right, outcome, first, widths, sides, keys):
 def count_runs(keys: Keys) -> tuple[Keys, Floats]:
     """The distinct ones of sorted keys, and how often each occurs."""
     count = np.empty(len(keys))
-    n = _count_runs(keys, count)
+    n = for_work(_count_runs, len(keys))(keys, count)
     return keys[:n], count[:n]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_runs(keys, count):
     """Brings the distinct keys to the front."""
     last = -1
@@ -101,11 +102,12 @@ def unpacked(keys: Keys, first: Codes, widths: Widths) -> tuple[Codes, Codes, Co
     """The annotator (0 where keys have none), winner, loser and kind of each vote."""
     annotator, winner, loser = (np.empty(len(keys), np.int32) for _ in range(3))
     kind = np.empty(len(keys), np.int8)
-    in_parts(lambda r: _unpack(keys[r], first, widths, annotator[r], winner[r], loser[r], kind[r]), chunks(len(keys)))
+    unpack = for_work(_unpack, len(keys))
+    in_parts(lambda r: unpack(keys[r], first, widths, annotator[r], winner[r], loser[r], kind[r]), chunks(len(keys)))
     return annotator, winner, loser, kind
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _unpack(keys, first, widths, annotator, winner, loser, kind):
     _, loser_high, annotator_bits, low, _, kind_bits = widths
     last = (1 << low) - 1

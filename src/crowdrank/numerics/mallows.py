@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 CLEAREST = 20.0  # larger values of `clear` make no difference
 LARGEST = 700.0  # its exponential is finite
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def one_more(length, clear):
     """How many of the `length` − 1 items before it the last item is expected to overtake."""
     if abs(length * clear) < 1e-3:  # the difference below would be rounding
@@ -29,7 +29,7 @@ def one_more(length, clear):
     return 1 / math.expm1(clear) - length / math.expm1(length * clear)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def part_moments(places, starts, group, clear, log_total, mean_total, scratch):
     """The log normaliser, up to a constant without `clear`, and the expected distance, of lists of a shape.
 
@@ -111,7 +111,7 @@ def sample(length: int, clear: Floats, rng: np.random.Generator) -> np.ndarray[t
     return np.asarray(_inserted(length, np.asarray(clear, dtype=np.float64), rng.random((len(clear), length))))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _inserted(length, clear, draw):
     """Inserts each item of the order before v of those already there, with a chance proportional to exp(−clear · v)."""
     result = np.empty((len(clear), length), dtype=np.int64)
@@ -124,7 +124,7 @@ def _inserted(length, clear, draw):
     return result
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _overtaken(size, clear, draw):
     """The v of 0 … size − 1 where the sum of exp(−clear · v) reaches a share of the whole."""
     if abs(clear) * size < 1e-9:

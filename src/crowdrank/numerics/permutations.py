@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 MOST_ITEMS = 6
@@ -22,7 +22,7 @@ REACH = 1 / np.log(np.arange(MOST_ITEMS) + 2.0)  # the weight of each place in t
 SUM, CASCADE, PRECISION = 0, 1, 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def worth(how, gain, discount):
     """What a list is worth whose items, best first, have these gains.
 
@@ -42,7 +42,7 @@ def worth(how, gain, discount):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def expected_worth(score, gain, how, discount, slope):
     """The mean worth over all orders of the items; `slope` gets its derivatives with respect to the scores."""
     m, n_sets = len(score), 1 << len(score)
@@ -66,7 +66,7 @@ def expected_worth(score, gain, how, discount, slope):
     return rest[0]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _next_items(score, gain, how, discount):
     """For every set of items placed first: its size, chance and gain of each next item, and mean gain of the rest."""
     m, n_sets = len(score), 1 << len(score)
@@ -90,7 +90,7 @@ def _next_items(score, gain, how, discount):
     return size, chance, gain_next, rest
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sets(how, gain):
     """For every set of items: its size, and the state it leaves for the next item (see `_gain_at`)."""
     n_sets = 1 << len(gain)
@@ -109,7 +109,7 @@ def _sets(how, gain):
     return size, state
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _gain_at(how, gain, state, place, discount):
     """The gain of an item at its place.
 
@@ -125,7 +125,7 @@ def _gain_at(how, gain, state, place, discount):
     return (state + 1.0) * discount[place] if gain > 0 else 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def expected_over_tasks(
     sample, size, cell_starts, cell_annotator, cell_value, weight, gain, best, how, discount, change
 ):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-import numba as nb
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.study import Floats
 
 Ranks = NDArray[np.int32]
@@ -36,11 +37,13 @@ def rank_interval(
     points = (score[:, None] + GRID_NODES * error[:, None]).ravel()
     task = np.repeat(np.arange(len(task_starts) - 1), np.diff(task_starts) * PER_ENTRY)
     points = points[np.lexsort((points, task))]
-    _rank_intervals(score, error, points, task_starts, (1 - level) / 2, NODES, low, high)
+    # Every entry is compared at each point of the grid.
+    work = 10 * int((np.diff(task_starts) ** 2).sum())
+    for_work(_rank_intervals, work)(score, error, points, task_starts, (1 - level) / 2, NODES, low, high)
     return low.astype(np.int32), high.astype(np.int32)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
     mean, deviation = np.empty(len(nodes)), np.empty(len(nodes))
     for task in range(len(starts) - 1):
@@ -83,7 +86,7 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
                     high[i] -= 1
 
 
-@nb.njit(cache=True, nogil=True)
+@register_jitable
 def _cell(grid, x):
     """The cell of an ascending grid that contains x, by bisection: np.searchsorted takes a second to compile."""
     low, high = 0, len(grid) - 1
@@ -96,7 +99,7 @@ def _cell(grid, x):
     return low
 
 
-@nb.njit(cache=True, nogil=True)
+@register_jitable
 def _quantile(share, n, mean, deviation):
     """The lowest rank at or below which the mixture of rounded normal variables has this share."""
     below, at = 0, n
@@ -109,7 +112,7 @@ def _quantile(share, n, mean, deviation):
     return at
 
 
-@nb.njit(cache=True, nogil=True)
+@register_jitable
 def _until(rank, mean, deviation):
     """The share of a mixture of rounded normal variables at or below a rank."""
     total = 0.0
@@ -118,12 +121,12 @@ def _until(rank, mean, deviation):
     return total / len(mean)
 
 
-@nb.njit(cache=True, nogil=True)
+@register_jitable
 def _normal(u):
     return math.erfc(-u / math.sqrt(2.0)) / 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def normal_below(u):
     """The share of a standard normal distribution below each of some numbers."""
     share = np.empty(len(u))

@@ -40,6 +40,10 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="crowdrank")
 
 
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
+
+
 def chunks(n_rows: int, work: int = 1) -> list[slice]:
     """Contiguous parts of the rows; their number depends on the rows only. Each row counts as `work` rows."""
     count = min(max(n_rows * work // ROWS_PER_CHUNK, 1), MOST_CHUNKS)

@@ -1,16 +1,45 @@
-"""What all charts share: Altair, imported only when needed, and data without a limit on rows."""
+"""What all charts share: Altair, imported only when needed; all rows of the data; pages that need nothing else.
+
+Altair's own pages load scripts from another host, and write names into a script as they are: a name that holds
+`</script>` ends it. The pages here hold the scripts, and no name can leave its place.
+"""
 
 from __future__ import annotations
 
+import io
+import json
+import os
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from crowdrank.formats import write_files
 from crowdrank.settings import InputError
 
 # From dark to light; readable for colour-blind people and in black and white.
 SHADES = "viridis"
+
+KINDS = ("html", "svg", "png", "pdf", "json")
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+style-src 'unsafe-inline'; img-src data: blob:">
+<title>crowdrank</title>
+</head>
+<body>
+<div id="chart"></div>
+<script>{scripts}</script>
+<script>vegaEmbed("#chart", {chart}, {{mode: "vega-lite", actions: {{export: true, source: false, compiled: false, \
+editor: false}}}});</script>
+</body>
+</html>
+"""
 
 
 def altair() -> Any:
@@ -25,3 +54,75 @@ def altair() -> Any:
 def inline(columns: Mapping[str, Any]) -> Any:
     """Columns as the data of a chart, all of their rows."""
     return altair().InlineData(values=pl.DataFrame(columns).to_dicts())
+
+
+def self_contained(chart: Any) -> Any:
+    """The chart, with pages that need nothing else."""
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _self_contained_class(kind))  # Altair's own makes it a property
+    return chart
+
+
+@cache
+def _self_contained_class(kind: Any) -> type:
+    return type(kind.__name__, (SelfContained, kind), {"__module__": kind.__module__})
+
+
+class SelfContained:
+    """What the charts here do differently from Altair's."""
+
+    def to_html(self, *_: Any, **__: Any) -> str:
+        """A page that shows the chart."""
+        # In a script, < may begin its end; as \\u003c it is the same to JSON.
+        chart = json.dumps(self.to_dict()).replace("<", "\\u003c")  # type: ignore[attr-defined]
+        return PAGE.format(scripts=_scripts(), chart=chart)
+
+    def save(self, fp: str | os.PathLike[str], format: str | None = None, **options: Any) -> None:  # noqa: A002
+        """Write a page (.html), a picture (.svg, .png, .pdf) or .json; whole, or not at all."""
+        write_files({Path(fp): self.to_bytes(format or Path(fp).suffix.removeprefix("."), **options)})
+
+    def to_bytes(self, kind: str, **options: Any) -> bytes:
+        """The content of a file of this kind."""
+        check_kind(kind)
+        if kind == "html":
+            return self.to_html().encode()
+        buffer: io.StringIO | io.BytesIO = io.StringIO() if kind in ("svg", "json") else io.BytesIO()
+        super().save(buffer, format=kind, **options)  # type: ignore[misc]
+        content = buffer.getvalue()
+        return content.encode() if isinstance(content, str) else content
+
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """The chart for notebooks, which draw it with scripts of their own."""
+        chart = self.to_dict()  # type: ignore[attr-defined]
+        version = chart["$schema"].rsplit("/v", 1)[1].split(".")[0]
+        return {f"application/vnd.vegalite.v{version}+json": chart, "text/plain": repr(self)}
+
+
+def check_chart_file(path: Path) -> None:
+    """Refuse, before the work, a file that no chart could be written to after it."""
+    check_kind(path.suffix.removeprefix("."))
+
+
+def check_kind(kind: str) -> None:
+    """Refuse kinds of file that charts cannot have, and say which library is missing."""
+    if kind not in KINDS:
+        raise InputError(f"a chart cannot be written as {kind!r}; name the file .{', .'.join(KINDS)}")
+    altair()
+    _vl_convert()
+
+
+@cache
+def _scripts() -> str:
+    """The scripts that draw charts."""
+    from altair.utils._importers import vl_version_for_vl_convert
+
+    scripts: str = _vl_convert().javascript_bundle(vl_version=vl_version_for_vl_convert())
+    return scripts.replace("</script", "<\\/script")
+
+
+def _vl_convert() -> Any:
+    try:
+        import vl_convert
+    except ModuleNotFoundError:
+        raise InputError("files of charts need vl-convert: pip install 'crowdrank[report]'") from None
+    return vl_convert

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.report.charts import SHADES, altair, inline
+from crowdrank.report.charts import SHADES, altair, inline, self_contained
 from crowdrank.settings import InputError, did_you_mean
 from crowdrank.study import Floats, Judgments, Vocabulary
 
@@ -56,7 +56,8 @@ def grade_curves(consensus: Consensus, annotators: Sequence[Any] | None = None) 
         )
         return chart.facet(row=alt.Row("annotator:N", sort=sort, title=None)).properties(title=title)
 
-    return alt.hconcat(panel("chance of each grade", chance), panel("density of all grades", chance * DENSITY / STEP))
+    density = chance * DENSITY / STEP
+    return self_contained(alt.hconcat(panel("chance of each grade", chance), panel("density of all grades", density)))
 
 
 def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] | None = None, task: Any = None) -> Any:
@@ -89,7 +90,7 @@ def narrowing(consensus: Consensus, judgments: Judgments, items: Sequence[Any] |
     )
     names = [str(vocabulary.items[vocabulary.entry_item[entry]]) for entry in dict.fromkeys(entries.tolist())]
     chart = alt.layer(band, line, data=inline(columns)).properties(width=260, height=160)
-    return chart.facet(facet=alt.Facet("item:N", sort=names, title=None), columns=2)
+    return self_contained(chart.facet(facet=alt.Facet("item:N", sort=names, title=None), columns=2))
 
 
 def _curves(consensus: Consensus) -> dict[str, NDArray[Any]]:

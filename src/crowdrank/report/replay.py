@@ -6,7 +6,7 @@ from typing import Any
 
 import narwhals as nw
 
-from crowdrank.report.charts import altair, inline
+from crowdrank.report.charts import altair, inline, self_contained
 
 
 def replay_curves(curves: Any) -> Any:
@@ -32,4 +32,4 @@ def replay_curves(curves: Any) -> Any:
     line = base.mark_line().encode(
         y=alt.Y("mean(acc):Q", title="ACC", scale=acc), tooltip=["policy:N", "votes:Q", "mean(acc):Q"]
     )
-    return alt.layer(band, line).properties(width=480, height=300)
+    return self_contained(alt.layer(band, line).properties(width=480, height=300))

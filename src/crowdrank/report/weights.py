@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdrank.methods.protocols import Trained
 from crowdrank.methods.supervised.cells.linear import LinearAggregator
 from crowdrank.methods.supervised.ensemble import EnsembleAggregator
-from crowdrank.report.charts import altair, inline
+from crowdrank.report.charts import altair, inline, self_contained
 from crowdrank.settings import SettingError
 
 ALL_OTHERS = "(all others)"
@@ -31,7 +31,7 @@ def annotator_weights(trained: Trained) -> Any:
     alt = altair()
     black_and_white = alt.Scale(domain=["positive", "negative"], range=["white", "black"])
     squares = alt.Chart(inline(weight_columns(linear)), title=f"Weights of {trained.name}")
-    return (
+    return self_contained(
         squares.mark_square(stroke="black", strokeWidth=0.8, opacity=1)
         .encode(
             x=alt.X("annotator:N", sort=None, title="annotator"),

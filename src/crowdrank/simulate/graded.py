@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check
 from crowdrank.simulate.study import (
     SimulatedStudy,
@@ -79,7 +80,7 @@ def grades(
     """
     parameters = dict(locals())
     _check(**parameters)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     relevance = rng.normal(size=tasks * items)
     difficulties = np.exp(rng.normal(0.0, difficulty, tasks * items))
     crowd = _draw_crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
@@ -122,7 +123,7 @@ def regrade(
     parameters = {name: value for name, value in locals().items() if name != "gold"}
     _check(items=1, tasks=1, difficulty=0.0, gold_grades=None, **parameters)
     check(len(gold) > 0, "gold", gold, "gold with at least one item")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     crowd = _draw_crowd(rng, annotators, scales, bias, noise, variety, (experts, spammers, malicious))
     annotator = draw_distinct(rng, len(gold), labels, annotators).ravel()
     entry = np.repeat(np.arange(len(gold), dtype=np.int32), labels)

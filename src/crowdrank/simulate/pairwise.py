@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics.groups import grouped, ranges
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check
 from crowdrank.simulate.study import (
     SimulatedStudy,
@@ -69,7 +70,7 @@ def pairs(
     """
     parameters = dict(locals())
     _check(**parameters)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     score = _draw_scores(rng, tasks, items, spread)
     true_quality = _draw_quality(rng, annotators, quality, spammers, malicious)
     left, right = _draw_pairs(rng, score, votes // votes_per_pair, neighbours)

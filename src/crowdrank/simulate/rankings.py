@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics.mallows import expected_distance, sample
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check, is_number
 from crowdrank.simulate.study import SimulatedStudy, check_shares, check_whole, judgments_of, make_vocabulary
 from crowdrank.study import Floats, Gold, Rankings, Vocabulary
@@ -58,7 +59,7 @@ def rankings(
     """
     parameters = dict(locals())
     _check(**parameters)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     vocabulary = make_vocabulary(tasks, items, annotators) if gold is None else _with_annotators(gold, annotators)
     value = rng.normal(size=vocabulary.n_entries) if gold is None else gold.value
     # The entries, best first within each task.

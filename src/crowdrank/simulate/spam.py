@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics.groups import grouped, ranges
+from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check_choice, check_not_negative
 from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
 
@@ -32,7 +33,7 @@ def spam(judgments: Judgments, share: float, kind: SpamKind = "random", seed: in
     """
     check_not_negative("share", share)
     check_choice("kind", kind, ("random", "malicious"))
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     vocabulary = judgments.vocabulary
     added = round(share * len(vocabulary.annotators))
     # In random turn: nobody is copied twice before everybody is copied once.

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.formats.saved_json import saved_numbers
 from crowdrank.learning.features import Features
 from crowdrank.methods.rankings.plackett_luce import ListModel
 from crowdrank.numerics.newton import Minimum, dot, minimise
@@ -36,9 +37,10 @@ class Linear:
         return {"weight": self.weight.tolist(), "mean": self.mean.tolist(), "spread": self.spread.tolist()}
 
     @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Self:
+    def restore(cls, state: Mapping[str, Any], n_features: int) -> Self:
         """The model of this `state`."""
-        return cls(*(np.array(state[name], dtype=np.float64) for name in ("weight", "mean", "spread")))
+        weight, mean = (saved_numbers(state[name], n_features) for name in ("weight", "mean"))
+        return cls(weight, mean, saved_numbers(state["spread"], n_features, least=np.finfo(float).tiny))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

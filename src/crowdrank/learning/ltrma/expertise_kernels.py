@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.mallows import part_moments
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_parts(shapes, who, theta, log_total, mean_total, log, mean):
     """Add the log-normalisers and expected distances of lists of which only the first places count."""
     of_annotator, places, count, shape_starts, group = shapes

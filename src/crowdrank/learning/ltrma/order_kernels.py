@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 STEEPEST = 300.0  # logarithms of odds are clipped to this
@@ -81,7 +81,7 @@ class Times(NamedTuple):
     entered: Floats  # the step at which the item got a place
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sample_orders(lists, posterior, chains, first, last, sweeps, sampled):
     """Continue the chains of the tasks `first` to `last`.
 
@@ -103,7 +103,7 @@ def sample_orders(lists, posterior, chains, first, last, sweeps, sampled):
             sampled.distance[number] = _distance(lists, number, times) / total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add_costs(lists, number, theta, cost):
     """Add θ for each pair of a list."""
     start, end, row, level = lists.row_starts[number], lists.row_starts[number + 1], lists.row, lists.level
@@ -114,7 +114,7 @@ def _add_costs(lists, number, theta, cost):
             cost[row[worse], row[better]] += theta
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _distance(lists, number, times):
     """The time that the chain had each pair of a list in the opposite order, summed over the pairs."""
     start, end, row, level = lists.row_starts[number], lists.row_starts[number + 1], lists.row, lists.level
@@ -127,7 +127,7 @@ def _distance(lists, number, times):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _run(cost, worth, rest, chain, steps, times, orders):
     """Run one chain, store an order after every so many steps, and return the number of all steps."""
     current, random, reach = chain
@@ -166,7 +166,7 @@ def _run(cost, worth, rest, chain, steps, times, orders):
     return end
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _move(move, chance, odds, worth, left, current, now, before, since):
     """Make a move if it is accepted: of the item at p after the one at q (down), or of the one at q before that at p.
 
@@ -206,7 +206,7 @@ def _move(move, chance, odds, worth, left, current, now, before, since):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _lengths(reach):
     """Lengths of moves from 1 to `reach`, uniform on a logarithmic scale."""
     lengths = np.empty(N_LENGTHS, np.int64)
@@ -215,7 +215,7 @@ def _lengths(reach):
     return lengths
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _adapt(reach, k, tried):
     """Change the longest move; between runs only, so that the moves of a chain do not depend on its past."""
     if tried[1] < TOO_FEW * tried[0]:
@@ -224,7 +224,7 @@ def _adapt(reach, k, tried):
         reach[0] = max(min(2 * reach[0], k - 1), 1)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _odds(cost):
     """The factor by which swapping the neighbours a, b, in this order, multiplies the probability of the lists."""
     n = len(cost)
@@ -235,7 +235,7 @@ def _odds(cost):
     return odds
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sums(cost):
     """The sums of the rows; NumPy's own function takes seconds to compile."""
     total = np.zeros(len(cost))
@@ -245,7 +245,7 @@ def _sums(cost):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _outside(worth, rest, current, k):
     """The worth of all items without a place."""
     total = rest
@@ -254,7 +254,7 @@ def _outside(worth, rest, current, k):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _exchange_change(cost, row_sum, current, k, a, b):
     """The change of the log-probability if b takes the last place from a, before all items without a place."""
     change = row_sum[b] - row_sum[a]
@@ -263,7 +263,7 @@ def _exchange_change(cost, row_sum, current, k, a, b):
     return min(max(change, -STEEPEST), STEEPEST)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _note_exchange(a, b, current, k, now, times):
     """Add up the times that end when b takes the last place from a."""
     times.inside[a] += now - times.entered[a]
@@ -273,7 +273,7 @@ def _note_exchange(a, b, current, k, now, times):
         times.since[current[p], b] = now
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _note_end(current, k, end, times):
     """Add up the times that last until the end of the chain."""
     for p in range(k):
@@ -283,7 +283,7 @@ def _note_end(current, k, end, times):
             times.before[a, current[q]] += end - times.since[a, current[q]]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _next(random):
     """The next 64 random bits of a chain (splitmix64)."""
     random[0] += GOLDEN
@@ -293,13 +293,13 @@ def _next(random):
     return z ^ (z >> SHIFTS[2])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _unit(drawn):
     """A number from 0 to 1, from the upper half of the bits."""
     return np.float64(drawn >> HALF) * UNIT
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _below(drawn, count):
     """A whole number below `count`, from the upper half of the bits."""
     return np.int64(((drawn >> HALF) * np.uint64(count)) >> HALF)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
 from crowdrank.methods.grades.curves.pair_likelihood import chances, moments
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.permutations import PRECISION, SUM
 
 LEAST = 1e-300
 DEPTH = 30  # first places: `preferences` uses pairs of which one item is among them
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fill_lists(how, order, starts, gain, discount, above, below):
     """Fill the terms `above` and `below` of each entry; `order` has the entries by task, best first."""
     found, precision, left, seen = 0.0, 0.0, 1.0, 0.0
@@ -38,7 +38,7 @@ def fill_lists(how, order, starts, gain, discount, above, below):
             left *= 1.0 - own
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def change(lists, i, j):
     """The expected change of the measure if entries i and j are swapped, before division by the ideal order's."""
     if lists.place[i] > lists.place[j]:
@@ -53,7 +53,7 @@ def change(lists, i, j):
     return np.sqrt(apart * apart + lists.variance[i] + lists.variance[j]) * abs(by_place)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def weighted_pairs(begin, end, judgments, curves, scores, lists, turn, rest, total):
     """The weighted log-likelihood of the pairs of judgments `begin` to `end`.
 
@@ -91,7 +91,7 @@ def weighted_pairs(begin, end, judgments, curves, scores, lists, turn, rest, tot
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def preferences(begin, end, order, ends, chance, beaten, score, lists, total):
     """Minus the weighted cross entropy of the pairs whose upper entry is at `begin` to `end` of the order.
 

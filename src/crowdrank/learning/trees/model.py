@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.methods.supervised.boosted import lightgbm_module
 from crowdrank.methods.supervised.cells.target_measure import target
+from crowdrank.methods.supervised.cells.tree_text import booster, lightgbm_module
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.threads import n_threads
 from crowdrank.settings import check, check_whole_number, is_number
@@ -66,13 +66,9 @@ class Trees:
         return {"trees": self.booster.model_to_string()}
 
     @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Self:
+    def restore(cls, state: Mapping[str, Any], n_features: int) -> Self:
         """The model of this `state`."""
-        lightgbm = lightgbm_module()
-        try:
-            return cls(lightgbm.Booster(model_str=state["trees"]))
-        except lightgbm.basic.LightGBMError as error:
-            raise ValueError(f"the trees cannot be read: {error}") from None
+        return cls(booster(state["trees"], n_features))
 
 
 def grow_for_grades(value: Floats, grade: Floats, task: NDArray[Any], settings: TreeSettings) -> Trees:

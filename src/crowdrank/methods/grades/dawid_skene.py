@@ -35,13 +35,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import Places, grouped
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -208,7 +208,7 @@ def _quality(grades: GradesByCell, tables: Floats, chance: Floats, value: Floats
         return np.asarray(right / (right + wrong))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _update_classes(first, last, starts, cell, tables, log_share, chance, total):
     n_classes = len(log_share)
     weight = np.empty(n_classes)
@@ -240,7 +240,7 @@ def _update_classes(first, last, starts, cell, tables, log_share, chance, total)
     return value + np.log(product), moved
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count(first, last, starts, entry, level, chance, counts, total):
     for cell in range(first, last):
         for t in range(chance.shape[1]):
@@ -251,7 +251,7 @@ def _count(first, last, starts, entry, level, chance, counts, total):
             total[level[cell], t] += count
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log_tables(starts, level, crowd, prior, counts):
     """From counts to the logarithms of probabilities, in place."""
     n_classes = crowd.shape[1]
@@ -263,7 +263,7 @@ def _log_tables(starts, level, crowd, prior, counts):
                 counts[cell, t] = np.log((counts[cell, t] + prior * crowd[level[cell], t]) / norm[t])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log_ordinal_tables(starts, level, crowd, prior, counts):
     """The same, where the probability of a grade or a lower one does not increase with the class."""
     n_levels, n_classes = crowd.shape
@@ -285,7 +285,7 @@ def _log_ordinal_tables(starts, level, crowd, prior, counts):
                 counts[cell, t] = np.log(max(below[level[cell], t] - lower, SMALLEST))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _floor_and_sum(first, last, prior, counts, norm):
     """Raise counts to at least SMALLEST, and sum an annotator's counts in each class, virtual ones included."""
     for t in range(len(norm)):
@@ -295,7 +295,7 @@ def _floor_and_sum(first, last, prior, counts, norm):
             norm[t] += counts[cell, t]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _make_descending(values, weight):
     """Isotonic regression in place: the nearest values that do not increase, by weighted squares.
 
@@ -317,7 +317,7 @@ def _make_descending(values, weight):
             values[at] = pooled[block]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _order_probabilities(starts, joint, right, wrong):
     """Per annotator, the probability of two grades in the order of the classes, and in the opposite order.
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus
@@ -38,6 +37,7 @@ from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.blocks import Layout
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.laplace import LARGEST_DENSE, dense_spread
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
@@ -243,7 +243,7 @@ class RaschModel:
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _terms(rows, at, chance, slopes):
     """Minus the log-likelihood; adds its slopes, and writes the probability of each grade to `chance`.
 
@@ -276,7 +276,7 @@ def _terms(rows, at, chance, slopes):
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _products(rows, at, chance, direction, products):
     """Add the Hessian of minus the log-likelihood times the direction."""
     entry, annotator, level = rows
@@ -303,7 +303,7 @@ def _products(rows, at, chance, direction, products):
         products.difficulty[d] -= e * by_difficulty
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _curvatures(rows, at, chance, diagonal):
     """Add the diagonal of that Hessian: by relevance, log-difficulty and thresholds (`sums` from the second column)."""
     entry, annotator, level = rows

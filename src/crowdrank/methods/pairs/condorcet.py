@@ -24,7 +24,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +32,7 @@ from crowdrank.convert import links
 from crowdrank.methods.pairs.votes.contests import Contests, contests
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import KINDS, Codes, Judgments
 
 
@@ -94,7 +94,7 @@ def _split(group: NDArray[np.int64], key: NDArray[np.int64]) -> NDArray[np.int64
     return number
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _totals(starts, other, value, group, within):
     """Per entry: the sum of the values of its contests, or of those within its group."""
     total = np.zeros(len(group), dtype=np.int64)
@@ -105,7 +105,7 @@ def _totals(starts, other, value, group, within):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _insert(starts, other, majority, members, begin, first_group):
     """Each group moves up past those it beats; returns the number of entries below each entry."""
     score = np.zeros(len(members))
@@ -134,7 +134,7 @@ def _insert(starts, other, majority, members, begin, first_group):
     return score
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add(starts, other, majority, entries, group, sign, against):
     """Adds the contests of these entries against each group, or subtracts them."""
     for e in entries:

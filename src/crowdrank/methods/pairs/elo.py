@@ -21,13 +21,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.settings import check, check_not_negative, check_positive, is_number
 from crowdrank.study import KINDS, Judgments
 
@@ -65,7 +65,7 @@ class Elo:
         return make_consensus(self.description, judgments, rating, compared=pairs)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _play(left, right, outcome, rating, k, slope):
     for r in range(len(left)):
         lead = rating[left[r]] - rating[right[r]]

@@ -20,7 +20,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus
@@ -28,6 +27,7 @@ from crowdrank.convert import links
 from crowdrank.methods.pairs.votes.contests import contests
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import KINDS, Judgments
 
 EQUAL = 1e-9  # smaller differences of potentials are rounding
@@ -53,7 +53,7 @@ class GreedyOrder:
         return make_consensus(self.description, judgments, score, compared=links(judgments))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _place_all(task_starts, starts, other, preference):
     n = len(starts) - 1
     score, potential, among = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -85,7 +85,7 @@ def _place_all(task_starts, starts, other, preference):
     return score
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _greatest(entries, count, value, into):
     """Writes those of the first `count` entries that have the greatest value to `into`; returns their number."""
     most = -np.inf
@@ -99,7 +99,7 @@ def _greatest(entries, count, value, into):
     return number
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _among(starts, other, preference, entries, marked, total):
     """Per entry, the sum of its preferences over the other entries."""
     for e in entries:
@@ -113,7 +113,7 @@ def _among(starts, other, preference, entries, marked, total):
         marked[e] = False
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _keep(entries, count, placed):
     """Moves the entries that are not placed yet to the front; returns their number."""
     kept = 0

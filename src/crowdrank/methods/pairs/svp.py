@@ -26,7 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
@@ -34,6 +33,7 @@ from crowdrank.convert import links
 from crowdrank.methods.pairs.votes.contests import Contests, contests
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
@@ -112,7 +112,7 @@ class Differences:
         return np.diff(self.counted.starts) + SHIFT
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _complete(part_starts, members, starts, other, preference, penalty, max_iter, tol, score):
     """Writes the scores, part by part; returns the most steps of any part, whether all converged, and the objective."""
     place = np.empty(len(members), dtype=np.int64)
@@ -128,7 +128,7 @@ def _complete(part_starts, members, starts, other, preference, penalty, max_iter
     return most_steps, all_converged, objective
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _complete_part(own, place, starts, other, preference, weight, max_iter, tol, score):
     """The same for one part. X = x (basis₁ basis₂ᵀ − basis₂ basis₁ᵀ) with an orthonormal `basis`."""
     n = len(own)
@@ -165,7 +165,7 @@ def _complete_part(own, place, starts, other, preference, weight, max_iter, tol,
     return max_iter, False, value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _known_part(own, place, starts, other, preference, basis, x, q, result):
     """Y − X, where Y is known, times the two rows of q; returns the sum of its squares."""
     misfit = 0.0
@@ -180,7 +180,7 @@ def _known_part(own, place, starts, other, preference, basis, x, q, result):
     return misfit
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _step(basis, x, first, first_x, q, gradient, weight, length):
     """X after a step of this length, before its projection, times the two rows of q."""
     result = np.empty_like(q)
@@ -194,13 +194,13 @@ def _step(basis, x, first, first_x, q, gradient, weight, length):
     return result
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _overlap(one, two):
     """The inner product of two matrices X with x = 1, halved: 1 where they are the same."""
     return _dot(one[0], two[0]) * _dot(one[1], two[1]) - _dot(one[0], two[1]) * _dot(one[1], two[0])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _orthonormal(q, least):
     """Makes the two rows orthonormal; false if they are (nearly) parallel or zero."""
     for a in range(2):
@@ -216,7 +216,7 @@ def _orthonormal(q, least):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _dot(a, b):
     total = 0.0
     for i in range(len(a)):

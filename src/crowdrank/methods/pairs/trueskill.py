@@ -29,13 +29,13 @@ from math import erfc, exp, expm1, pi, sqrt
 from statistics import NormalDist
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_not_negative, check_positive, is_number
 from crowdrank.study import KINDS, Judgments
@@ -88,7 +88,7 @@ class TrueSkill:
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _play(left, right, outcome, mean, variance, noise, drift, margin):
     for r in range(len(left)):
         i, j = left[r], right[r]
@@ -109,7 +109,7 @@ def _play(left, right, outcome, mean, variance, noise, drift, margin):
         variance[j] = of_right * (1.0 - of_right / spread * narrowing)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def win_update(x):
     """Mean (with the sign changed) and decrease in variance of a normal below x: v = φ(x) / Φ(x), w = v (v + x)."""
     if x < -TAIL:
@@ -119,7 +119,7 @@ def win_update(x):
     return v, v * (v + x)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tie_update(lead, margin):
     """The same for a tie: the normal is truncated at lead − margin and lead + margin; the lead is not negative."""
     if margin < THIN:
@@ -137,7 +137,7 @@ def tie_update(lead, margin):
     return v, min(max(v * v + (end * fall - start) / between, 0.0), 1.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _fraction(x, first):
     """Laplace's continued fraction x + first / (x + (first + 1) / (x + ...)); from 1 on it is φ(x) / (1 − Φ(x))."""
     value = x

@@ -26,7 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +34,7 @@ from crowdrank.convert import as_lists, links
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.kemeny import by_task, list_arrays, preferences, refuse_large_tasks, taking_part
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
@@ -83,7 +83,7 @@ class CPS:
         )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _choose(rows, task_starts, takes_part, score):
     """Score the entries of every task by how many are below them."""
     for task in range(len(task_starts) - 1):
@@ -170,7 +170,7 @@ class Stages:
         return Stages(self.stage, self.good, self.before.sum(axis=1, keepdims=True))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_before(
     begin, stage_task, entry_of, task_lists, annotator, starts, entry, position, below, n_entries, before
 ):
@@ -186,7 +186,7 @@ def _count_before(
             row_of[entry_of[row]] = -1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_in_list(rows, entry, position, below, row_of, first, end, annotator, before):
     """Add, per row: half of the items of the stage put before it, less half of those put after it.
 

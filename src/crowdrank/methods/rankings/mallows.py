@@ -27,7 +27,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +36,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
 from crowdrank.methods.rankings.lists.kemeny import by_task, kemeny, left_out, refuse_large_tasks
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.mallows import CLEAREST, one_more
 from crowdrank.numerics.sums import sum_by
@@ -130,7 +130,7 @@ def _above(score: Floats, vocabulary: Vocabulary) -> Floats:
     return above
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _distances(starts, entry, position, unlisted, above, score):
     distance = np.zeros(len(starts) - 1)
     for number in range(len(starts) - 1):
@@ -171,7 +171,7 @@ def _shapes(lists: Rankings, vocabulary: Vocabulary) -> tuple[Codes, NDArray[np.
     return (keys // longest).astype(np.int32), keys % longest, sum_by(cell.astype(np.int32), sign, len(keys))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _solve(starts, size, count, distance, prior):
     """−log φ by bisection: the expected distance decreases as −log φ grows."""
     result = np.zeros(len(distance))
@@ -189,7 +189,7 @@ def _solve(starts, size, count, distance, prior):
     return result
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _expected(start, end, size, count, concentration):
     """The expected distance of lists of these sizes, ascending; `concentration` is −log φ."""
     total, one, upto = 0.0, 0.0, 0

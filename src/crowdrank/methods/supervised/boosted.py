@@ -24,18 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
+from crowdrank.formats.saved_json import saved_names
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
 from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of
 from crowdrank.methods.supervised.cells.linear import weight_rows
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod, training_set
+from crowdrank.methods.supervised.cells.tree_text import booster, lightgbm_module
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
-from crowdrank.settings import SettingError, check_choice, check_whole_number
-from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
+from crowdrank.settings import check_choice, check_whole_number
+from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, recode
 
 MOST_ANNOTATORS = 200  # with features of their own: those in most training tasks
+FEATURES_EACH = 6  # of an annotator: missed, preferred, beaten, and the same standardised
 MOST_GRADES = 30  # LightGBM's limit
 SMALLEST_DEVIATION = 1e-12  # smaller ones are rounding errors
 OBJECTIVES = ("rank_xendcg", "regression")  # models use them in turn
@@ -108,9 +111,12 @@ class Boosted:
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> BoostedAggregator:
         """The trained aggregator from its saved state."""
-        lightgbm = lightgbm_module()
-        models = tuple(lightgbm.Booster(model_str=text) for text in state["models"])
-        return BoostedAggregator(cls(**state["settings"]), ids(state["annotators"]), models)
+        annotators = saved_names(state["annotators"])
+        width = FEATURES_EACH * (len(annotators) + 1)
+        models = tuple(booster(text, width) for text in state["models"])
+        if not models:
+            raise ValueError("there are no models")
+        return BoostedAggregator(cls(**state["settings"]), annotators, models)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,14 +184,3 @@ def standardised(values: Floats, vocabulary: Vocabulary) -> Floats:
     centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[vocabulary.entry_task]
     deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[vocabulary.entry_task]
     return np.asarray(centred / np.where(deviation > SMALLEST_DEVIATION, deviation, np.inf))
-
-
-def lightgbm_module() -> Any:
-    """LightGBM, an optional dependency."""
-    try:
-        import lightgbm
-    except ImportError:
-        raise SettingError(
-            "boosted trees need LightGBM, which is not installed: pip install 'crowdrank[learn]'"
-        ) from None
-    return lightgbm

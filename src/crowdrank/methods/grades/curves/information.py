@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
 from crowdrank.methods.grades.curves.curves import Gaussians
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 NODES = np.linspace(-4.0, 4.0, 33)
@@ -26,7 +26,7 @@ def informativeness(curves: Gaussians) -> tuple[Floats, Floats]:
     return alone, paired
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _information(mean, variance, log_weight, n_levels, nodes, density, alone, paired):
     most, n = mean.shape[1], len(nodes)
     single, double = np.empty((most, n)), np.empty((most * most, n))
@@ -46,7 +46,7 @@ def _information(mean, variance, log_weight, n_levels, nodes, density, alone, pa
         paired[a] = _mutual_information(double, size * size, density) / 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log_chances_given_other(gap, size, mean, variance, log_weight, log_chance):
     """The log-probability of grade g for an entry that is better by `gap` than an entry that got grade h."""
     for h in range(size):
@@ -62,7 +62,7 @@ def _log_chances_given_other(gap, size, mean, variance, log_weight, log_chance):
             log_chance[g, h] -= top + math.log(total)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _mutual_information(log_chance, size, density):
     """The mutual information of outcome and node; the outcomes' probabilities are given up to a factor at each node."""
     n = len(density)

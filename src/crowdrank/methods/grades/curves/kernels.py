@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes, Floats
 
 
@@ -62,7 +62,7 @@ class NewtonSteps(NamedTuple):
     response: Floats  # (F + P)⁻¹ P: how the profile follows a step of the crowd
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def log_curves(first, last, curves, nodes, table):
     """Write the logarithm of every level's probability at every node to `table`, for profiles `first` to `last`."""
     x, sharpness = nodes.x, nodes.inverse_difficulty
@@ -87,7 +87,7 @@ def log_curves(first, last, curves, nodes, table):
                 table[p, g, q] -= total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def posteriors(first, last, starts, profile, level, table, log_prior, posterior):
     """Write the posterior of each entry over the nodes; return the logarithm of the evidence."""
     evidence = 0.0
@@ -113,7 +113,7 @@ def posteriors(first, last, starts, profile, level, table, log_prior, posterior)
     return evidence
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def newton_steps(first, last, judgments, posterior, curves, nodes, table, prior, found, total):
     """One Newton step for each profile while the crowd's curve is fixed, and the equations for a step of the crowd.
 
@@ -140,7 +140,7 @@ def newton_steps(first, last, judgments, posterior, curves, nodes, table, prior,
         _record_step(p, size, matrix, gradient, prior, judgments.scale[p], found, total)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _expected_counts(first, last, judgments, posterior, count):
     """How often each level was given at each node, expected under the posteriors of the entries."""
     for g in range(count.shape[0]):
@@ -152,7 +152,7 @@ def _expected_counts(first, last, judgments, posterior, count):
             of_level[q] += own[q]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _gradient_and_information(size, count, log_chance, by_slope, gradient, matrix):
     """The gradient of the expected log-likelihood by slopes and intercepts, and (lower half) its Fisher information."""
     for i in range(2 * size):
@@ -179,7 +179,7 @@ def _gradient_and_information(size, count, log_chance, by_slope, gradient, matri
                 matrix[size + g, size + h] += share
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _record_step(p, size, inverse, gradient, prior, scale, found, total):
     """Write a profile's step, variance and response, and add to the equations of the crowd.
 
@@ -201,7 +201,7 @@ def _record_step(p, size, inverse, gradient, prior, scale, found, total):
         total[base + wide * wide + row] += own * (prior.deviation[p, row] + step)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def invert(matrix, n):
     """Invert a symmetric positive definite matrix in place by Cholesky's method; only its lower half is read."""
     for j in range(n):
@@ -222,7 +222,7 @@ def invert(matrix, n):
             matrix[j, i] = value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _invert_triangle(matrix, n):
     for j in range(n):
         matrix[j, j] = 1 / matrix[j, j]
@@ -233,7 +233,7 @@ def _invert_triangle(matrix, n):
             matrix[i, j] = value / matrix[i, i]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def make_ascending(rows, weight, n_levels):
     """Isotonic regression, in place: the nearest values to the first `n_levels` of each row that do not decrease.
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.grades.curves.curves import Gaussians, GradesByProfile
 from crowdrank.numerics.blocks import Layout
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
 from crowdrank.study import Codes, Floats
@@ -122,7 +122,7 @@ class PairLikelihood:
         return np.concatenate([diagonal, 1 / DIFFICULTY_SPREAD**2 + self.difficulty_curvature])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def pair_terms(begin, end, judgments, state, curves, with_difficulty, total):
     """The log-likelihood of the pairs of judgments `begin` to `end`.
 
@@ -165,7 +165,7 @@ def pair_terms(begin, end, judgments, state, curves, with_difficulty, total):
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def chances(gap, precision, mean, log_weight, n, log_ratio, chance):
     """Write the probability of each level at this gap to `chance`; return the logarithm of their normalising constant.
 
@@ -185,7 +185,7 @@ def chances(gap, precision, mean, log_weight, n, log_ratio, chance):
     return top + math.log(total)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def moments(values, chance, n):
     """The expectation of the values, and of their squares."""
     mean, squares = 0.0, 0.0

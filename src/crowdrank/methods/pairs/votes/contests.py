@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import as_pairs, as_rankings
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.study import Codes, Judgments, Pairs, Vocabulary
 
@@ -92,7 +92,7 @@ def _by_sorting(pairs: Pairs, vocabulary: Vocabulary) -> Contests:
     return Contests(starts, *columns)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_pairs(left, right, outcome, row, place, table):
     for r in range(len(left)):
         i, j = left[r], right[r]
@@ -100,7 +100,7 @@ def _count_pairs(left, right, outcome, row, place, table):
         table[row[j] + place[i]] += 1 - outcome[r]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _count_lists(order, starts, entry, position, unlisted_below, task_start, task_end, row, place, table):
     listed = np.full(len(row), -1)
     for number in order:
@@ -121,7 +121,7 @@ def _count_lists(order, starts, entry, position, unlisted_below, task_start, tas
                         table[row[entry[a]] + place[j]] += 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _rows(row, place, size, table):
     number = np.zeros(len(row), dtype=np.int64)
     for e in range(len(row)):
@@ -132,7 +132,7 @@ def _rows(row, place, size, table):
     return number
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _fill(row, place, size, first, table, starts, other, won, lost):
     for e in range(len(row)):
         top = row[e] - place[e] * size[e]

@@ -22,11 +22,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import TIED, WON_RIGHT
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes, Floats
 
 N_PARAMETERS = 5
@@ -79,7 +79,7 @@ class Derivatives(NamedTuple):
     curvatures: Floats
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def link(u, normal):
     """The link, its density, and the derivative of the density, at u."""
     if normal:
@@ -92,7 +92,7 @@ def link(u, normal):
     return chance, density, density * (1 - 2 * chance)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def branch(u, tau, tied, normal):
     """The chance of the answer, if u is the perceived gap, and its derivatives by u, u twice, τ, τ twice, u and τ."""
     if not tied:
@@ -113,7 +113,7 @@ def branch(u, tau, tied, normal):
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def clear(first, second):
     """Zeros; by loops, because Numba takes seconds to compile an assignment to a slice."""
     for i in range(N_PARAMETERS):
@@ -122,7 +122,7 @@ def clear(first, second):
             second[i, j] = 0.0
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
     """Adds the gradient and Hessian of minus the log-probability of the answer; returns that."""
     p, p_u, p_uu, p_t, p_tt, p_ut = branch(a * d + shift, tau, tied, normal)
@@ -153,7 +153,7 @@ def add_answer(d, eta, not_eta, a, tau, shift, z, tied, normal, first, second):
     return -math.log(chance)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
     """Adds the gradient and Hessian of minus the log-probability of a tie, or of no tie; returns that."""
     both = eta * not_eta
@@ -179,7 +179,7 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
     return math.log1p(odds) - (log_odds if tied else 0.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def any_terms(rows, points, normal, active, total):
     """Adds the votes' derivatives to `total`; returns minus the log-likelihood.
 
@@ -228,7 +228,7 @@ def any_terms(rows, points, normal, active, total):
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def plain_terms(rows, score, total):
     """`any_terms` with scores alone: the logistic link, no ties, quality 1."""
     _, winner, loser, _, weight = rows
@@ -258,7 +258,7 @@ def plain_terms(rows, score, total):
     return value - math.log(product)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def quality_terms(rows, points, total):
     """`any_terms` with scores and qualities: the logistic link, no ties."""
     profile, winner, loser, _, weight = rows
@@ -308,7 +308,7 @@ def quality_terms(rows, points, total):
     return (value - math.log(product)) / n_points
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def any_hessian_product(rows, curvatures, score, profiles, score_total, profile_total):
     """Adds the Hessian of the votes times a vector, given as its scores and a row for each free parameter."""
     profile, winner, loser, _, _ = rows
@@ -334,7 +334,7 @@ def any_hessian_product(rows, curvatures, score, profiles, score_total, profile_
         score_total[loser[r]] -= pull
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def plain_hessian_product(rows, curvatures, score, score_total):
     """`any_hessian_product` with scores alone. Rows are sorted by winner: each winner's sum is written once."""
     _, winner, loser, _, _ = rows
@@ -350,7 +350,7 @@ def plain_hessian_product(rows, curvatures, score, score_total):
         score_total[current] += total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def quality_hessian_product(rows, curvatures, score, quality, score_total, quality_total):
     """`any_hessian_product` with scores and qualities. Rows are sorted by profile: each sum is written once."""
     profile, winner, loser, _, _ = rows
@@ -368,7 +368,7 @@ def quality_hessian_product(rows, curvatures, score, quality, score_total, quali
         quality_total[current] += total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def virtual_terms(score, prior, normal, slope, curvature):
     """Minus the log-likelihood of `prior` wins and losses of every item against one of score 0; writes derivatives."""
     value = 0.0

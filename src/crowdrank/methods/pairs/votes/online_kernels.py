@@ -25,13 +25,13 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
+from crowdrank.numerics.compiled import kernel
 
 KAPPA = 1e-4  # κ of the paper: the smallest factor by which one judgment changes a variance
 WIDEST = 100.0  # largest variance: very unlikely votes increase it, and must not do so without limit
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def win(gap, spread, alpha, beta, ties):
     """The judgment that the first entry is better: its chance, slope and curvature, and the annotator's new α and β.
 
@@ -53,7 +53,7 @@ def win(gap, spread, alpha, beta, ties):
     return chance, slope, curvature, a, b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tie(gap, alpha, beta, ties):
     """The same for a tie."""
     chance, chance_slope, chance_curvature = tie_chance(gap, alpha, beta, ties)
@@ -63,7 +63,7 @@ def tie(gap, alpha, beta, ties):
     return chance, slope, curvature, a, b
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tie_moments(alpha, beta, rarer):
     """The Beta with the moments of the posterior after a tie of entries that tie `rarer` times as often as equal ones.
 
@@ -78,7 +78,7 @@ def tie_moments(alpha, beta, rarer):
     return right * size, wrong * size
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tie_chance(gap, alpha, beta, ties):
     """The chance of a tie and its first two derivatives by the gap."""
     s = alpha + beta
@@ -87,7 +87,7 @@ def tie_chance(gap, alpha, beta, ties):
     return random * ties / (ties + 2) + (1 - random) * chance, (1 - random) * slope, (1 - random) * curvature
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tie_at(gap, ties):
     """Davidson's chance of a tie and its first two derivatives by the gap; divided by e^|gap / 2| against overflow."""
     e = math.exp(-abs(gap) / 2)
@@ -98,13 +98,13 @@ def tie_at(gap, ties):
     return chance, -chance * rise, chance * (rise * rise - curvature)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def truly_better(chance, spread):
     """C1: the chance that the first entry is better, given the chance at the mean gap and the variance of the gap."""
     return 0.5 + (chance - 0.5) / (1 + spread * chance * (1 - chance))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def matched(alpha, beta, share):
     """The Beta with mean and variance of `share` Beta(α + 1, β) + (1 − share) Beta(α, β + 1)."""
     both = alpha * beta + share * beta + (1 - share) * alpha
@@ -112,7 +112,7 @@ def matched(alpha, beta, share):
     return (alpha + share) * keep, (beta + 1 - share) * keep
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def play(annotator, left, right, outcome, mean, variance, alpha, beta, counts):
     """Processes judgments one after the other; changes the distributions and the counts of decided votes and ties."""
     for r in range(len(left)):
@@ -134,19 +134,19 @@ def play(annotator, left, right, outcome, mean, variance, alpha, beta, counts):
         variance[j] = narrowed(variance[j], curvature)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def narrowed(variance, curvature):
     """The variance after a judgment."""
     return min(variance * max(1 + variance * curvature, KAPPA), WIDEST)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def tie_threshold(counts):
     """The threshold τ at which equal entries tie as often as entries did so far; 0 before the first tie."""
     return 2 * counts[1] / (counts[0] + 1)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def logistic(x):
     """σ(x) without overflow."""
     if x >= 0:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
-
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import TINY, link
+from crowdrank.numerics.compiled import kernel
 
 LARGEST_LEVERAGE = 0.9  # beyond it, one Newton step is far from a fit without the vote
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def answer_chance(gap, eta, shift, normal):
     """The chance that an annotator of quality η answers that the gap is above 0."""
     right = link(gap + shift, normal)[0]
     return right if eta == 1 else eta * right + (1 - eta) * link(-gap + shift, normal)[0]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def leave_one_out(rows, curvatures, score, profiles, normal, diagonal, count, pseudo, log_chance):
     """Writes the log-probability of each decided vote, given that it is decided, as the other votes predict it.
 

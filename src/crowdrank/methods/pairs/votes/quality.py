@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import TINY, branch
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 POINTS = np.linspace(-6, 6, 33)  # in standard errors
@@ -61,7 +61,7 @@ def _crossing(below: Floats, logit: Floats, level: float) -> Floats:
     return np.asarray(logit[rows, after - 1] + part * (logit[rows, after] - logit[rows, after - 1]))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add_log_chances(rows, score, variance, profiles, right, wrong, normal, total):
     """Adds the log-probability of every vote to the row of its profile, for each quality of that row."""
     profile, winner, loser, kind, weight = rows

@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import TIED, as_rankings, votes
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.study import Codes, Floats, Grades, Judgments, Rankings, Vocabulary
 
@@ -183,7 +183,7 @@ def _contests(judgments: Judgments) -> tuple[NDArray[np.int64], Codes, Codes, ND
     return annotator[starts], low[starts], high[starts], np.sign(net).astype(np.int64)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add_common_opponents(starts, row, opponent, won, difference, together):
     """Add, per contest, how many more common opponents its row beat than its opponent did, and their number."""
     for c in range(len(row)):

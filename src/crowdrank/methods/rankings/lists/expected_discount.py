@@ -15,12 +15,12 @@ small for a floating-point number.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from crowdrank.methods.rankings.lists import rank_distribution
 from crowdrank.methods.rankings.lists.ballots import ListBallots, PairBallots
 from crowdrank.methods.rankings.lists.rank_distribution import DiscountTable, copy_into, weighted_sum
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.exponentials import PowerSum
 from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import Floats
@@ -85,7 +85,7 @@ def _work_arrays(discount: Discount, most: int) -> tuple[Floats, ...]:
     return half, 1 - discount.node, np.log(half), discount.weight, *np.empty((2, len(half))), *np.empty((2, most))
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
     (starts, won, size, undecided), (slope, step) = contests, leads
     half, gap, log_half, weight, base, state, single, _ = at_nodes
@@ -112,7 +112,7 @@ def _expect_levels(begin, stop, contests, leads, log_factor, at_nodes, out):
             out[level] = weighted_sum(state, weight)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _expect_untied(won, size, first, end, slope, step, at_nodes, out):
     """Lists without ties, in time linear in their length.
 
@@ -138,7 +138,7 @@ def _expect_untied(won, size, first, end, slope, step, at_nodes, out):
         out[last] += weight[q] * of_last
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _expect_rows(begin, stop, contests, trust, log_factor, at_nodes, out):
     starts, lead, undecided = contests
     half, gap, log_half, weight, base, state, single, _ = at_nodes
@@ -153,14 +153,14 @@ def _expect_rows(begin, stop, contests, trust, log_factor, at_nodes, out):
         out[row] = weighted_sum(state, weight)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _start_products(state, log_half, undecided, log_factor):
     for q in range(len(state)):
         state[q] = np.exp(undecided * log_half[q] + log_factor)
 
 
 # `reassoc` lets the compiler multiply several contests at a time: twice as fast.
-@nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def _multiply(state, half, gap, lead, count):
     for q in range(len(state)):
         at_half, at_gap, product = half[q], gap[q], state[q]
@@ -169,14 +169,14 @@ def _multiply(state, half, gap, lead, count):
         state[q] = product
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _multiply_equal(state, half, gap, lead, times):
     """Several contests with the same lead."""
     for q in range(len(state)):
         state[q] *= _power(half[q] + lead * gap[q], times)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _power(factor, times):
     """By repeated squaring."""
     product = 1.0

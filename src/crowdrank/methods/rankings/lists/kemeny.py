@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
 
 MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
@@ -112,7 +112,7 @@ def list_arrays(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> tupl
 # Literal numbers are not passed on: Numba compiles another version for each (np.int64(0) is no literal).
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def divide_tasks(rows, task_starts, takes_part, all_orders, begins):
     """Write the items of each task by contests won, then votes, as numbers in the task; and where each part begins."""
     for task in range(len(task_starts) - 1):
@@ -127,7 +127,7 @@ def divide_tasks(rows, task_starts, takes_part, all_orders, begins):
                 begin = end
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def preferences(rows, task, task_starts):
     """`against` of a task, and its items' votes: weight of wins less weight of losses. Ties count nothing."""
     task_lists, starts, entry, position, below, weight = rows
@@ -148,7 +148,7 @@ def preferences(rows, task, task_starts):
     return against, votes
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _put_below(start, end, entry, first, listed, number, weight, against):
     """Items that a list leaves out are below those it has."""
     for a in range(start, end):
@@ -157,7 +157,7 @@ def _put_below(start, end, entry, first, listed, number, weight, against):
                 against[entry[a] - first, j] += weight
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _by_contests_won(against, votes, takes_part, first):
     """The items in the order of contests won; an item that beats all others comes first."""
     size, count = len(votes), 0
@@ -176,7 +176,7 @@ def _by_contests_won(against, votes, takes_part, first):
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sort(order, first_key, second_key):
     """Highest keys first; equal ones stay as they are."""
     for k in range(1, len(order)):
@@ -187,14 +187,14 @@ def _sort(order, first_key, second_key):
         order[at] = item
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _precedes(i, j, first_key, second_key):
     if first_key[i] != first_key[j]:
         return first_key[i] > first_key[j]
     return second_key[i] > second_key[j]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _beats_the_rest(order, begin, end, against):
     """Whether all items of a part beat all items after it."""
     for a in range(end - 1, begin - 1, -1):
@@ -204,7 +204,7 @@ def _beats_the_rest(order, begin, end, against):
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _order_exactly(order, against, votes):
     """Sort a few items into their best order, in place, by dynamic programming.
 
@@ -236,7 +236,7 @@ def _order_exactly(order, against, votes):
         subset ^= 1 << i
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _costs_after(order, start, end, against):
     """The cost of putting each item after each subset of those from `start` to `end`."""
     costs = np.zeros((len(order), 1 << (end - start)))
@@ -247,7 +247,7 @@ def _costs_after(order, start, end, against):
     return costs
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _search(order, against, votes, rows, task, first, random):
     """Sort many items into a good order, in place, by local search.
 
@@ -271,13 +271,13 @@ def _search(order, against, votes, rows, task, first, random):
             drawn += 2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _copy(source, into):
     for k in range(len(source)):
         into[k] = source[k]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _find_best_list(borda, best, against, rows, task, first):
     """Write the best of the lists to `best`; items that it leaves out follow in the Borda order."""
     task_lists, starts, entry, _, _, _ = rows
@@ -305,7 +305,7 @@ def _find_best_list(borda, best, against, rows, task, first):
             _copy(order, best)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _cost(order, against):
     total = 0.0
     for a in range(len(order)):
@@ -314,7 +314,7 @@ def _cost(order, against):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _improve(order, against, votes):
     """Move every item to its cheapest place until no move helps; return the cost of the order."""
     moved = True
@@ -328,7 +328,7 @@ def _improve(order, against, votes):
     return _cost(order, against)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _best_place(order, place, against, votes):
     """The cheapest place for the item at a place; of equally cheap ones, the one closest to the votes."""
     item, best = order[place], place
@@ -345,7 +345,7 @@ def _best_place(order, place, against, votes):
     return best
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _move(order, place, to):
     item, way = order[place], 1 if to > place else -1
     while place != to:
@@ -354,7 +354,7 @@ def _move(order, place, to):
     order[to] = item
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _score(order, against, votes, below, score):
     """Write how many items are below each, `below` of them after the part; neighbours equal in everything are tied."""
     group: Any = np.int64(0)
@@ -367,7 +367,7 @@ def _score(order, against, votes, below, score):
         group = after
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _alike(order, group, place, against, votes):
     """Whether the item at a place is equal to all of the group before it, in contests and votes."""
     same, item = True, order[place]

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes, Floats
 
 SMALL_REST = 1e-6  # share of a total; a smaller difference from the total is summed directly
@@ -34,7 +34,7 @@ class ListData(NamedTuple):
     tied: NDArray[np.bool_]  # whether a row is tied with the row before
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def list_terms(lists, score, worth, total, task_starts, inverse_worth, into):
     """Minus the log-likelihood; adds its gradient, the diagonal of its Hessian, and per task Σ 1/D and Σ 1/D².
 
@@ -83,7 +83,7 @@ def list_terms(lists, score, worth, total, task_starts, inverse_worth, into):
     return value
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def list_hessian_product(lists, worth, moved, inverse_worth, total, total_moved, task_starts, into):
     """Adds the product of the Hessian and v, where `moved` is worth times v, and per task Σ 1/D and Σ (mean of v)/D."""
     starts, task, unlisted, weight, entry, tied = lists
@@ -121,7 +121,7 @@ def list_hessian_product(lists, worth, moved, inverse_worth, total, total_moved,
                 into[e] -= w * (moved[e] * once - worth[e] * mean_once)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table, everywhere):
     """Adds Σ 1/D² over the choices made among both of two items; `everywhere` counts for all cells of a task."""
     starts, task, unlisted, weight, entry, tied = lists
@@ -165,7 +165,7 @@ def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table
             group = after
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sum_of_inverse_squares(start, end, entry, tied, worth, below):
     """Σ 1/D² over all choices of a list with unlisted items."""
     total, group = 0.0, start
@@ -178,7 +178,7 @@ def _sum_of_inverse_squares(start, end, entry, tied, worth, below):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _worth_below(start, end, task, unlisted, entry, worth, total, value, total_value, task_starts, below):
     """For each row of a list, the sum of `value` over it, the rows after it, and unlisted items."""
     last = 0.0
@@ -193,7 +193,7 @@ def _worth_below(start, end, task, unlisted, entry, worth, total, value, total_v
         below[row - start] = last
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sum_of_unlisted(start, end, task, entry, value, task_starts):
     listed = np.zeros(task_starts[task + 1] - task_starts[task], dtype=np.bool_)
     for row in range(start, end):
@@ -205,7 +205,7 @@ def _sum_of_unlisted(start, end, task, entry, value, task_starts):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _choices(size, followed, unlisted):
     """How many choices are made from a group."""
     if followed or unlisted > 0:
@@ -213,7 +213,7 @@ def _choices(size, followed, unlisted):
     return 0 if unlisted < 0 else size - 1
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _end_of_group(group, end, tied):
     after = group + 1
     while after < end and tied[after]:
@@ -221,7 +221,7 @@ def _end_of_group(group, end, tied):
     return after
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sum(entry, start, end, value):
     total = 0.0
     for row in range(start, end):
@@ -229,7 +229,7 @@ def _sum(entry, start, end, value):
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _longest_list_buffer(starts):
     longest = 0
     for number in range(len(starts) - 1):

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 
+from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 LOG_2 = math.log(2)
@@ -33,7 +33,7 @@ class DiscountTable:
         return log
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def expect_levels(begin, stop, contests, leads, log_factor, arrays, out):
     """For the levels of lists `begin` to `stop`, contest by contest."""
     (starts, won, size, undecided), (slope, step) = contests, leads
@@ -50,7 +50,7 @@ def expect_levels(begin, stop, contests, leads, log_factor, arrays, out):
             out[level] = weighted_sum(state, weight)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def expect_rows(begin, stop, contests, trust, log_factor, arrays, out):
     """For rows `begin` to `stop` of ballots of pairs."""
     starts, lead, undecided = contests
@@ -65,21 +65,21 @@ def expect_rows(begin, stop, contests, trust, log_factor, arrays, out):
         out[row] = weighted_sum(state, weight)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _start_distribution(state, contests, log_factor):
     """The distribution of lost contests where each is lost with probability ½."""
     for rank in range(len(state)):
         state[rank] = math.exp(_log_binomial(rank, contests) + log_factor)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log_binomials(trials, log):
     for i in range(len(trials)):
         for count in range(log.shape[1]):
             log[i, count] = _log_binomial(count, trials[i])
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _log_binomial(count, trials):
     """The log-probability of `count` successes in `trials` with probability ½."""
     if count > trials:
@@ -87,7 +87,7 @@ def _log_binomial(count, trials):
     return math.lgamma(trials + 1.0) - math.lgamma(count + 1.0) - math.lgamma(trials - count + 1.0) - trials * LOG_2
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _add_contest(state, won):
     """Update the distribution by one more contest, won with probability `won`."""
     for rank in range(len(state) - 1, 0, -1):
@@ -95,14 +95,14 @@ def _add_contest(state, won):
     state[0] *= won
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def copy_into(target, source):
     """Copy in a loop, which compiles faster than a slice."""
     for at in range(len(source)):
         target[at] = source[at]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def weighted_sum(state, weight):
     """The sum of the products."""
     total = 0.0

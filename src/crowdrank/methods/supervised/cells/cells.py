@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import as_rankings, middle_places
+from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import grouped, run_starts
 from crowdrank.study import LEFT, TIE, Codes, Floats, Judgments, Rankings, Vocabulary
 
@@ -86,7 +86,7 @@ def list_preferences(lists: Rankings, vocabulary: Vocabulary, potential: str) ->
     return preferred, beaten
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _counts_of_others(starts, position, unlisted, preferred, beaten):
     """How many items of its list each row is before, and after; positions ascend within lists."""
     for number in range(len(starts) - 1):
@@ -99,7 +99,7 @@ def _counts_of_others(starts, position, unlisted, preferred, beaten):
             preferred[row] = preferred[row + 1] if tied else end - 1 - row + unlisted[number]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _sums_of_gaps(starts, height, unlisted, top, preferred, beaten):
     """The sums of the distances of each row to the rows below it, and to those above, divided by the largest height.
 

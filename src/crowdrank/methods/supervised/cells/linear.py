@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
+from crowdrank.formats.saved_json import saved_fit, saved_names, saved_numbers
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
 from crowdrank.methods.supervised.cells.cells import Cells
@@ -27,7 +28,7 @@ from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_choice, check_whole_number
-from crowdrank.study import Floats, Gold, Ids, Judgments, Vocabulary, ids, recode
+from crowdrank.study import Floats, Gold, Ids, Judgments, Vocabulary, recode
 
 WEIGHTS = ("mixed", "own", "shared")
 RATE = 1.0  # of AdaGrad, with cells scaled to a mean square of 1
@@ -95,8 +96,9 @@ class LinearMethod(ABC):
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> LinearAggregator:
         """The trained aggregator from its saved state."""
-        weight = np.array(state["weight"], dtype=np.float64).reshape(len(state["annotators"]) + 1, -1)
-        return LinearAggregator(cls(**state["settings"]), ids(state["annotators"]), weight, Fit(**state["training"]))
+        annotators = saved_names(state["annotators"])
+        weight = saved_numbers(state["weight"], len(annotators) + 1, len(cls.columns))
+        return LinearAggregator(cls(**state["settings"]), annotators, weight, saved_fit(state["training"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,182 @@
+"""Kernels: functions that Numba compiles, and where the compiled code is kept.
+
+Numba's own cache ends with an error where no folder can be written, where a disk is full and where a file of its is
+damaged. It also ignores code that it can read but not write, which is what a container has whose image was made with
+`crowdrank warm-up`. The cache here looks in several folders, trusts only files with the right checksum, and compiles
+anew otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba as nb
+from numba.core.caching import CompileResultCacheImpl, _Cache
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from crowdrank import __version__
+
+KERNELS: list[Any] = []  # all kernels of the modules imported so far
+
+LITTLE_WORK = 3000  # milliseconds in Python
+DIGEST = hashlib.sha256().digest_size
+ADVICE = "name a folder that can be written as NUMBA_CACHE_DIR, or run `crowdrank warm-up` where the package can be"
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function when it is first called; it runs without Python's lock. `options` as for `numba.njit`."""
+    if function is None:
+        return lambda function: kernel(function, **options)
+    compiled = nb.njit(nogil=True, **options)(function)
+    compiled._cache = KernelCache(function)  # what `cache=True` does with Numba's own cache
+    KERNELS.append(compiled)
+    return compiled
+
+
+def for_work(compiled: Any, work: int) -> Any:
+    """The kernel; for little work the Python function behind it, because to compile one takes up to a second.
+
+    Functions that it calls must be `register_jitable`, not kernels. `work` is about the number of passes of its loops.
+    """
+    return compiled if work > LITTLE_WORK else compiled.py_func
+
+
+class KernelCache(_Cache):
+    """The compiled forms of one function, in files."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._source = Path(function.__code__.co_filename)
+        self._name = f"{self._source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}"
+        self._numba = CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # without looking for a folder of its own
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """Where the code is kept beside the source, if it can be."""
+        return str(_beside(self._source))
+
+    def enable(self) -> None:
+        self._enabled = True
+
+    def disable(self) -> None:
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Forget what is kept."""
+        for folder in _folders(self._source):
+            with suppress(OSError):
+                for path in folder.glob(f"{self._name}.*.nbc"):
+                    path.unlink()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code for these types; None where there is none that can be used."""
+        target_context.refresh()
+        name = self._file_name(sig, target_context.codegen())
+        for folder in (*_folders(self._source), *filter(None, [_temporary()])) if self._enabled else ():
+            with suppress(Exception):  # whatever is wrong with a file: the function is compiled anew
+                stamp, payload = pickle.loads(_checked((folder / name).read_bytes()))
+                if stamp == self._stamp():
+                    return self._numba.rebuild(target_context, payload)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code in the first folder that takes it."""
+        if not self._enabled or not self._numba.check_cachable(data):
+            return
+        name, content = self._file_name(sig, data.codegen), dumps((self._stamp(), self._numba.reduce(data)))
+        content = hashlib.sha256(content).digest() + content
+        for folder in _folders(self._source):
+            if _written(folder, name, content):
+                return
+        if (temporary := _temporary(make=True)) and _written(temporary, name, content):
+            _note(f"compiled code is kept in {temporary}, because no other folder can be written: {ADVICE}")
+        else:
+            _note(f"compiled code cannot be kept, so every start compiles it again, which takes seconds: {ADVICE}")
+
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        """One file for each function, types of arguments, and processor."""
+        types = hashlib.sha256(f"{sig} {codegen.magic_tuple()} {nb.__version__}".encode()).hexdigest()[:16]
+        return f"{self._name}.{types}.nbc"
+
+    def _stamp(self) -> tuple[str, ...]:
+        """What the code was made from: kernels contain code of other modules, hence the version of the package."""
+        return nb.__version__, __version__, _content_hash(self._source)
+
+
+@cache
+def _content_hash(source: Path) -> str:
+    try:
+        return hashlib.sha256(source.read_bytes()).hexdigest()
+    except OSError:  # a package in a .zip file
+        return ""
+
+
+def _checked(content: bytes) -> bytes:
+    """What follows the checksum; an error where it is damaged."""
+    digest, rest = content[:DIGEST], content[DIGEST:]
+    if hashlib.sha256(rest).digest() != digest:
+        raise ValueError("the file is damaged")
+    return rest
+
+
+def _written(folder: Path, name: str, content: bytes) -> bool:
+    """Whether the file could be written; whole, or not at all."""
+    part = folder / f".{name}.{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(folder / name)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        return False
+    return True
+
+
+def _folders(source: Path) -> Iterator[Path]:
+    """Where compiled code may be, in the order in which the folders are tried."""
+    inside = hashlib.sha256(str(source.parent).encode()).hexdigest()[:16]
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(chosen) / inside
+    yield _beside(source)
+    own = Path(AppDirs(appname="crowdrank", appauthor=False).user_cache_dir)
+    if own.is_absolute():  # it begins with ~ where a user has no home
+        yield own / inside
+
+
+def _beside(source: Path) -> Path:
+    return source.parent / "__pycache__"
+
+
+def _temporary(*, make: bool = False) -> Path | None:
+    """A folder of this user's among the temporary files, the last resort; None where there is none.
+
+    Files in it are run, so nobody else may be able to write there.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0  # on Windows everybody has temporary files of their own
+    try:
+        folder = Path(tempfile.gettempdir()) / f"crowdrank-{user}"
+        if make:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    private = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o022
+    return folder if private or os.name == "nt" else None
+
+
+@cache
+def _note(text: str) -> None:
+    """Say something on standard error, once."""
+    logging.getLogger("crowdrank").warning("note: %s", text)

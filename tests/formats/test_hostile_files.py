@@ -1,0 +1,178 @@
+"""Odd and hostile files: each is read, or the error says exactly what is wrong."""
+
+import gzip
+import io
+import sys
+
+import polars as pl
+import pytest
+import zstandard
+
+import crowdrank as cr
+from crowdrank.formats.files import most_bytes
+from crowdrank.settings import SettingError
+
+VOTES = "annotator,left,right,winner\nann,a,b,a\nbob,b,c,b\n"
+
+
+def refused(path, message, **options):
+    with pytest.raises(cr.JudgmentError, match=message):
+        cr.read(path, **options)
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("how", ["name", "link", "hard link", "other way"])
+def test_the_same_file_twice_is_refused(tmp_path, how):
+    path, again = write(tmp_path / "votes.csv", VOTES), tmp_path / "again.csv"
+    if how == "link":
+        again.symlink_to(path)
+    elif how == "hard link":
+        again.hardlink_to(path)
+    else:
+        again = path if how == "name" else tmp_path / ".." / tmp_path.name / "votes.csv"
+    with pytest.raises(cr.JudgmentError, match=r"would count double; give it once"):
+        cr.read(path, again)
+
+
+def test_two_files_with_the_same_content_are_two(tmp_path):
+    assert len(cr.read(write(tmp_path / "a.csv", VOTES), write(tmp_path / "b.csv", VOTES))) == 4
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
+class TestCompressed:
+    def test_a_bomb_is_refused(self, tmp_path, monkeypatch, compress):
+        monkeypatch.setenv("CROWDRANK_MAX_SIZE", "1MB")
+        ending = "gz" if compress is gzip.compress else "zst"
+        path = write(tmp_path / f"bomb.csv.{ending}", compress(VOTES.encode() + b"\n" * 3_000_000))
+        refused(path, r"bomb.csv.*: is more than 0.001 GB when decompressed; .* --max-size 32GB")
+        monkeypatch.setenv("CROWDRANK_MAX_SIZE", "4 MB")
+        assert len(cr.read(path)) == 2
+
+    def test_the_content_decides_not_the_name(self, tmp_path, compress):
+        assert len(cr.read(write(tmp_path / "votes.csv", compress(VOTES.encode())))) == 2
+
+    def test_several_parts_are_one_file(self, tmp_path, compress):
+        parts = compress(VOTES.encode()) + compress(b"cy,a,c,a\n")
+        assert len(cr.read(write(tmp_path / "votes.csv.gz", parts))) == 3
+
+    def test_a_file_that_is_cut_off_is_refused(self, tmp_path, compress):
+        refused(write(tmp_path / "votes.csv.gz", compress(VOTES.encode())[:-3]), "damaged, incomplete")
+
+
+def test_the_limit_must_be_a_size(monkeypatch):
+    for text, size in (("500", 500), ("3kb", 3000), ("2 GB", 2 * 10**9), ("1T", 10**12)):
+        monkeypatch.setenv("CROWDRANK_MAX_SIZE", text)
+        assert most_bytes() == size
+    monkeypatch.setenv("CROWDRANK_MAX_SIZE", "much")
+    with pytest.raises(SettingError, match="CROWDRANK_MAX_SIZE is 'much'; it must be a size like"):
+        most_bytes()
+
+
+def test_whole_numbers_beyond_64_bits(tmp_path):
+    """They are ids like others; as grades they are too large."""
+    large = 10**25
+    path = write(tmp_path / "v.jsonl", f'{{"left": {large}, "right": 2, "winner": {large}}}\n')
+    assert [str(item) for item in cr.fit("elo", cr.read(path)).ranking["item"]] == [str(large), "2"]
+    refused(
+        write(tmp_path / "g.jsonl", f'{{"item": "x", "grade": {large}}}\n'), r"g.jsonl:1: grade 1e\+25 is too large"
+    )
+
+
+@pytest.mark.parametrize("column", ["weight", "strength"])
+def test_weights_whose_sums_would_not_be_finite(tmp_path, column):
+    for number in ("1e308", "1e16"):
+        path = write(tmp_path / "v.csv", f"left,right,winner,{column}\na,b,a,{number}\n")
+        refused(path, rf"v.csv:2: {column} 1e\+\d+ is too large; the limit is 1e\+15")
+    refused(write(tmp_path / "v.csv", f"left,right,winner,{column}\na,b,a,1e-320\n"), "must be above 0")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_million_columns(tmp_path, kind):
+    many = 1_000_000 if kind == "csv" else 30_000
+    path = tmp_path / f"wide.{kind}"
+    if kind == "csv":
+        write(path, ",".join(f"c{number}" for number in range(many)) + "\n" + ",".join(["1"] * many))
+    else:
+        frame = pl.DataFrame({f"c{number}": [1] for number in range(many)})
+        frame.write_parquet(path) if kind == "parquet" else frame.write_ndjson(path)
+    refused(path, rf"has {many:,} columns; at most 20,000 are read")
+
+
+def test_wide_tables_are_read_quickly(tmp_path):
+    names = ["left", "right", "winner", *(f"column{number}" for number in range(15_000))]
+    path = write(tmp_path / "wide.csv", ",".join(names) + "\n" + ",".join(["a", "b", "a"] + ["1"] * 15_000))
+    assert len(cr.read(path)) == 1
+
+
+def test_half_a_surrogate_pair(tmp_path):
+    refused(
+        write(tmp_path / "v.jsonl", '{"left": "\\ud800", "right": "b", "winner": "b"}\n'), r"v.jsonl:1: .* surrogate"
+    )
+    with pytest.raises(cr.JudgmentError, match="surrogate"):
+        cr.judgments({"left": ["\ud800"], "right": ["b"], "winner": ["b"]})
+    whole = write(tmp_path / "w.jsonl", '{"left": "\\ud83e\\udd8a", "right": "b", "winner": "b"}\n')
+    assert set(cr.read(whole).vocabulary.items) == {"🦊", "b"}
+
+
+def test_two_columns_of_the_same_name(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table([["a"], ["b"], ["a"], ["b"]], names=["left", "right", "winner", "winner"])
+    pq.write_table(table, tmp_path / "v.parquet")
+    refused(tmp_path / "v.parquet", r"v.parquet: two columns have the same name: .*'winner'")
+    with pytest.raises(cr.JudgmentError, match="'winner' 2 times"):
+        cr.judgments(table)
+
+
+@pytest.mark.parametrize(("one", "other"), [("A", "B"), ("a", "b"), ("left", "right"), ("Left", "RIGHT")])
+def test_winners_by_side(tmp_path, one, other):
+    path = write(tmp_path / "v.csv", f"left,right,winner\nx,y,{one}\ny,z,{other}\nx,z,tie\n")
+    assert cr.read(path).pairs.outcome.tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize("words", [("0", "1"), ("1", "2"), ("true", "false"), ("1.0", "0.0")])
+def test_winners_by_number_are_refused(tmp_path, words):
+    path = write(tmp_path / "v.csv", "left,right,winner\nx,y,{}\ny,z,{}\n".format(*words))
+    refused(path, r"this does not say which item it means: write 'left' or 'right', or the id of the winner")
+
+
+def test_letters_are_items_where_items_have_these_names(tmp_path):
+    path = write(tmp_path / "v.csv", "left,right,winner\nB,A,A\nA,C,B\n")
+    refused(path, "v.csv:3: winner 'B' is neither 'A' nor 'C'")
+
+
+def test_letters_that_look_the_same(tmp_path):
+    study = cr.read(write(tmp_path / "v.csv", "annotator,left,right,winner\nann,cafe\u0301,b,b\nbob,caf\u00e9,b,b\n"))
+    (note,) = study.notes
+    assert note == (
+        r"the names of 2 items differ only by how accented letters are composed, as 'cafe\u0301' and 'caf\xe9': "
+        "they are treated as different"
+    )
+
+
+STREAMS = {
+    "csv": VOTES.encode(),
+    "tsv": VOTES.replace(",", "\t").encode(),
+    "jsonl": b'{"annotator": "ann", "left": "a", "right": "b", "winner": "a"}\n' * 2,
+    "gz": gzip.compress(VOTES.encode()),
+    "run": b"1 Q0 d1 1 9.5 tag\n1 Q0 d2 2 8.5 tag\n",
+    "letor": b"2 qid:1 1:1 2:2 #docid = d1\n",
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_dash_is_standard_input(monkeypatch, kind):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(STREAMS[kind])))
+    assert len(cr.read("-")) == 2
+
+
+def test_parquet_and_mistakes_from_standard_input(monkeypatch):
+    buffer = io.BytesIO()
+    pl.DataFrame({"left": ["a"], "right": ["b"], "winner": ["a"]}).write_parquet(buffer)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(buffer.getvalue())))
+    assert len(cr.read("-")) == 1
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"left,right,winner\na,b,c\n")))
+    refused("-", "standard input:2: winner 'c' is neither 'a' nor 'b'")
