@@ -64,6 +64,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k
+	$(VENV)-bench/bin/python benchmarks/labels.py $(CROWDRANK_DATA)
 	$(VENV)-bench/bin/python benchmarks/listwise.py
 
 clean:

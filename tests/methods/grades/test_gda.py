@@ -100,7 +100,7 @@ def test_scales_come_together(build):
     assert spearmanr(consensus.score, relevance)[0] > 0.94
     informative = as_column(consensus, "informativeness")
     assert informative["a2"] > informative["a1"] > informative["a0"] > 0.1  # finer grades are more informative
-    assert consensus.curves.filter(pl.col("annotator") == "a2").height == 10
+    assert consensus.curves.filter(pl.col("annotator") == "a2").height == 20
 
 
 @pytest.mark.parametrize("method", ["gda", "gda-pw"])
@@ -298,3 +298,30 @@ def test_informativeness_is_a_difference_of_entropies():
 def test_who_always_says_the_same_tells_nothing():
     curves = gaussians(np.zeros((1, 3)), np.array([[0.0, 1.0, -1.0]]), np.array([3]))
     assert np.max(informativeness(curves)) < 1e-12
+
+
+def test_constant_annotators_tell_nothing_apart():
+    """Three annotators with one grade each, on a random half of 300 items: all items are equal."""
+    rng = np.random.default_rng(0)
+    who, item = np.divmod(np.flatnonzero(rng.random(900) < 0.5), 300)
+    found = cr.fit("gda", cr.judgments({"annotator": who, "item": item, "grade": who}))
+    assert set(found.rank.tolist()) == {1}
+    assert any("cannot be told apart" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("step", [1.0, 0.001, 17.3])
+def test_fine_and_real_valued_grades_rank_as_well_as_their_mean(step):
+    """Five annotators with normal errors: the mean is the best there is."""
+    taus = {"gda": [], "mean": []}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(size=200)
+        grade = (50 + 20 * truth + rng.normal(0, 8, (5, 200))) * step
+        who, item = np.divmod(np.arange(1000), 200)
+        study = cr.judgments({"annotator": who, "item": item, "grade": grade.ravel()})
+        gold = cr.gold({"item": np.arange(200), "score": truth})
+        for name, found in taus.items():
+            consensus = cr.fit(name, study)
+            found.append(cr.evaluate(consensus, gold, ["tau"]).mean["tau"])
+            assert set(consensus.annotators["verdict"]) == {"informative"}
+    assert np.mean(taus["gda"]) > np.mean(taus["mean"]) - 0.01

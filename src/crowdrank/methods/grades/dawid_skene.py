@@ -94,7 +94,12 @@ class DawidSkene:
             chance @ value,
             fit=fit,
             annotators=columns,
-            extra_fields={"grade_values": value[order], "grade_chances": chance[:, order]},
+            extra_fields={
+                "grade_values": value[order],
+                "grade_chances": chance[:, order],
+                # A class is labelled by the grade it started as.
+                "label_chances": chance if self.classes is None and not table.levels.notes else None,
+            },
             notes=(*notes, *table.levels.notes),
         )
 

@@ -18,6 +18,11 @@ Quality is the share of an annotator's preferences that agree with the relevance
 grades. `informativeness` is the mutual information of one grade and relevance, in nats; `pair_informativeness` that of
 a grade and a difference of relevance. Random annotators have 0; a scale of d grades allows at most log d.
 
+Labels (`--qrels`, cr.labels) come with the probability of each grade to be the true one: the grade that the crowd's
+most informative annotators would give. Where a model with one true grade for each item predicts left-out grades better
+than relevance does, it decides in proportion. All annotators must use one scale of at most 20 grades; otherwise the
+ranking is divided in proportion to the grades given.
+
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM
 2015.
 

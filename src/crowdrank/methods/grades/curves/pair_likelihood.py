@@ -54,6 +54,16 @@ class JudgmentState(NamedTuple):
     root_precision: Floats  # 1 / √(w ε); the precision of a pair is the product of two of them
 
 
+def _shuffle_keys(rows: GradesByProfile, curves: Gaussians, seed: int) -> Floats:
+    """A number between 0 and 1 for each judgment, as good as random, that follows from what was judged, not from names.
+
+    So the sample of partners is the same for any names and order of the judgments.
+    """
+    own = curves.mean[rows.profile, rows.level]
+    of_entry = sum_by(rows.entry, own, rows.n_entries)[rows.entry]
+    return np.asarray(np.sin(12.9898 * of_entry + 78.233 * own + seed) * 43758.5453 % 1)
+
+
 class PairLikelihood:
     """Minus the log-posterior of relevance (and log-difficulty) given the curves, for `numerics.newton.minimise`.
 
@@ -66,7 +76,7 @@ class PairLikelihood:
         self, rows: GradesByProfile, entry_task: Codes, curves: Gaussians, *, partners: int, difficulty: bool, seed: int
     ) -> None:
         task = entry_task[rows.entry]
-        order = np.lexsort((np.random.default_rng(seed).random(len(task)), task))
+        order = np.lexsort((_shuffle_keys(rows, curves, seed), task))
         entry, profile, level = rows.entry[order], rows.profile[order], rows.level[order]
         starts = np.searchsorted(task[order], np.arange(int(entry_task.max(initial=-1)) + 2))
         size = np.diff(starts)[task[order]]

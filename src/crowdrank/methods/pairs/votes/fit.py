@@ -82,7 +82,8 @@ def fit_pairs(
 ) -> Consensus:
     """The consensus of a probabilistic pairwise method; `transform` changes the pairs before they are used."""
     check_kinds(settings.description, judgments)
-    vocabulary, pairs = judgments.vocabulary, as_pairs(judgments)
+    vocabulary = judgments.vocabulary
+    pairs = as_pairs(judgments, pooled=not variant.free_parameters)
     pairs = pairs if transform is None else transform(pairs)
     table = votes(pairs, vocabulary, pooled=not variant.free_parameters, sides="bias" in variant.free_parameters)
     profiles = profiles_of(judgments, variant.quality_per) if variant.free_parameters else POOLED
