@@ -36,6 +36,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.curves import CurveFit
+from crowdrank.methods.grades.curves.halves import variance_factor
 from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
 from crowdrank.methods.grades.curves.relevance import Relevance, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
@@ -82,9 +83,9 @@ class GDAPW:
         notes = check_kinds(self.description, judgments)
         study, vocabulary = prepare(judgments, self.quality_per), judgments.vocabulary
         ordered = self.means == "ordered"
-        curves = CurveFit(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False).run(
-            self.max_iter, self.tol
-        )
+        curve_fit = CurveFit(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False)
+        curves = curve_fit.run(self.max_iter, self.tol)
+        factor = variance_factor(curve_fit, study.scales, self.shrinkage, study.profiles.annotator)
         model = PairLikelihood(
             study.rows,
             vocabulary.entry_task,
@@ -93,7 +94,7 @@ class GDAPW:
             difficulty=self.difficulty,
             seed=self.seed,
         )
-        posterior = summarise_posterior(curves.posterior, curves.nodes)
+        posterior = summarise_posterior(curves.posterior, curves.nodes).widened(factor)
         start = np.zeros(model.layout.size)
         start[: model.n] = posterior.score
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol, what="relevance")

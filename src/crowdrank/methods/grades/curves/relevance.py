@@ -58,6 +58,12 @@ class Relevance:
     high: Floats
     difficulty: Floats | None
 
+    def widened(self, factor: float) -> Relevance:
+        """The same with this many times the variance."""
+        wide = np.sqrt(factor)
+        low, high = (self.score + wide * (end - self.score) for end in (self.low, self.high))
+        return Relevance(self.score, wide * self.error, low, high, self.difficulty)
+
 
 def graded_consensus(
     description: Description,
