@@ -165,3 +165,18 @@ def one_coin(accuracy, size) -> np.ndarray:
     """The table of an annotator who errs evenly."""
     wrong = (1 - accuracy) / (size - 1)
     return wrong + (accuracy - wrong) * np.eye(size)
+
+
+def opinions(seed, items=12, annotators=300, levels=5) -> Judgments:
+    """People who grade all items by their own taste, in two dimensions, beside what is common to all."""
+    rng = np.random.default_rng(seed)
+    common, place, taste = rng.normal(size=items), rng.normal(size=(items, 2)), rng.normal(size=(annotators, 2))
+    liking = common + 0.6 * taste @ place.T + rng.normal(0, 0.7, (annotators, 1))
+    liking += rng.logistic(0, 1, (annotators, items))
+    cuts = np.quantile(liking, [0.7] if levels == 2 else np.arange(1, levels) / levels)
+    words = vocabulary([("t", f"d{item:02}") for item in range(items)], [f"a{who:04}" for who in range(annotators)])
+    who, item = np.divmod(np.arange(liking.size, dtype=np.int32), np.int32(items))
+    empty = judgments()
+    return Judgments(
+        words, Grades(who, item, np.searchsorted(cuts, liking).ravel().astype(float)), empty.pairs, empty.rankings
+    )

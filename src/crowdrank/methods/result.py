@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,12 +114,17 @@ def _components(vocabulary: Vocabulary, compared: Pairs) -> Codes:
 
 
 def annotator_columns(
-    judgments: Judgments, quality: Floats, evidence: Floats, annotator: Codes | None = None, task: Codes | None = None
+    judgments: Judgments,
+    quality: Floats,
+    evidence: Floats,
+    annotator: Codes | None = None,
+    task: Codes | None = None,
+    words: Callable[[Floats, Floats], NDArray[np.object_]] = verdicts,
 ) -> dict[str, NDArray[Any]]:
     """The columns annotator, judgments, quality, verdict, and task where there is one row per annotator and task.
 
     `evidence` is the number of independent votes that quality was estimated from. `annotator` and `task` are those of
-    each row, ascending; by default there is one row per annotator.
+    each row, ascending; by default there is one row per annotator. `words` gives the verdicts.
     """
     vocabulary = judgments.vocabulary
     if annotator is None:
@@ -128,7 +133,7 @@ def annotator_columns(
         count = judgments.per_annotator()
     else:
         count = np.unique(np.stack(judgments.annotator_and_task()), axis=1, return_counts=True)[1]
-    verdict = verdicts(quality, evidence)
+    verdict = words(quality, evidence)
     verdict[_one_sided(judgments)[annotator]] = "one-sided"
     columns = {
         "annotator": vocabulary.annotators[annotator],

@@ -53,3 +53,39 @@ def test_hardly_anybody_honest_is_called_reversed():
         found = cr.fit("gda", study.judgments).annotator_columns["verdict"]
         verdicts += found[study.annotators["kind"] == "ordinary"].tolist()
     assert verdicts.count("reversed") <= 0.01 * len(verdicts)
+
+
+@pytest.mark.parametrize("method", ["gda", "dawid-skene", "mean", "rasch"])
+@pytest.mark.parametrize("per_annotator", [5, 15, 50, 200])
+def test_honest_annotators_are_not_accused(method, per_annotator):
+    """At most 1 % of honest annotators are called random or reversed, whatever the number of their grades."""
+    honest = []
+    for seed, noise in enumerate((0.5, 1.0)):
+        study = cr.simulate.grades(
+            items=per_annotator * 60 // 8,
+            annotators=60,
+            labels=8,
+            noise=noise,
+            spammers=0.15,
+            malicious=0.05,
+            seed=seed,
+        )
+        found = cr.fit(method, study.judgments).annotator_columns["verdict"]
+        honest += found[study.annotators["kind"] == "ordinary"].tolist()
+    assert honest.count("random") + honest.count("reversed") <= 0.01 * len(honest)
+
+
+@pytest.mark.parametrize("method", ["gda", "gda-pw"])
+def test_who_grades_at_random_or_in_reverse_is_found(method):
+    study = cr.simulate.grades(items=600, annotators=40, labels=10, spammers=0.2, malicious=0.1, seed=3)
+    found = cr.fit(method, study.judgments).annotator_columns["verdict"]
+    assert np.mean(found[study.annotators["kind"] == "spammer"] == "random") >= 0.75
+    assert np.mean(found[study.annotators["kind"] == "malicious"] == "reversed") >= 0.75
+
+
+@pytest.mark.parametrize("method", ["gda", "gda-pw", "mean", "rasch", "dawid-skene", "majority-vote"])
+@pytest.mark.parametrize("levels", [2, 5])
+def test_people_with_another_opinion_are_not_accused(build, method, levels):
+    """Approval or grades of 12 candidates by taste: hardly anybody is random, and nobody grades in reverse."""
+    found = cr.fit(method, build.opinions(1, annotators=150, levels=levels)).annotators["verdict"].to_list()
+    assert found.count("random") + found.count("reversed") <= 0.02 * len(found)

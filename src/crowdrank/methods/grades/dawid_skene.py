@@ -39,6 +39,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
+from crowdrank.methods.grades.curves.outliers import graded_verdicts
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
@@ -85,7 +86,8 @@ class DawidSkene:
         chance, fit = _em(grades, _start(table, self.classes or len(table.levels)), self)
         tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
-        columns = annotator_columns(judgments, _quality(grades, np.exp(tables), chance, value), _evidence(table))
+        quality = _quality(grades, np.exp(tables), chance, value)
+        columns = annotator_columns(judgments, quality, _evidence(table), words=graded_verdicts)
         chance[np.diff(table.entry_starts) == 0] = np.nan
         order = np.argsort(value, kind="stable")
         return make_consensus(

@@ -93,14 +93,15 @@ class GDAPW:
             partners=self.partners,
             difficulty=self.difficulty,
             seed=self.seed,
+            merge_alike=True,
         )
         posterior = summarise_posterior(curves.posterior, curves.nodes).widened(factor)
         start = np.zeros(model.layout.size)
-        start[: model.n] = posterior.score
+        start[model.alike] = posterior.score
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol, what="relevance")
-        score = _on_scale(found.x[: model.n], posterior.score, vocabulary.entry_task)
+        score = _on_scale(found.x[: model.n][model.alike], posterior.score, vocabulary.entry_task)
         error = np.hypot(posterior.error, score - posterior.score)
-        difficulty = np.exp(found.x[model.n :]) if self.difficulty else None
+        difficulty = np.exp(found.x[model.n :][model.alike]) if self.difficulty else None
         relevance = Relevance(
             score, error, score - NORMAL_95_ROUNDED * error, score + NORMAL_95_ROUNDED * error, difficulty
         )

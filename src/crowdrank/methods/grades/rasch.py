@@ -119,7 +119,9 @@ def _intervals(score: Floats, model: RaschModel, x: Floats, fixed: slice) -> tup
     model.evaluate(x)
     known, whole = _known_thresholds_variance(model, fixed), _variance(model, fixed)
     mean, variance = model.entry_posteriors(x, np.sqrt(known), with_difficulty=fixed.stop == 0)
-    error = np.sqrt(variance * whole / known)
+    # The mode of thresholds and relevance together lies too near to 0, by about the factor that relevance lacks.
+    spread = np.sqrt((mean**2 + variance).mean()) / model.settings.relevance_spread if len(mean) else 1.0
+    error = np.sqrt(variance * whole / known + (mean * max(1 / max(spread, 0.5) - 1, 0.0)) ** 2)
     return (
         np.minimum(mean - NORMAL_95_ROUNDED * error, score),
         np.maximum(mean + NORMAL_95_ROUNDED * error, score),

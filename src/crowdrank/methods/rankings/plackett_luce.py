@@ -72,7 +72,8 @@ class PlackettLuce:
     tol: float = 1e-8  # the step of a score at which the fit has converged
 
     def __post_init__(self) -> None:
-        check_not_negative("prior", self.prior)
+        if self.prior is not None:
+            check_not_negative("prior", self.prior)
         check_fit(None, self.max_iter, self.tol)
         check_flag("intervals", self.intervals)
         object.__setattr__(self, "weights", check_weights(self.weights))

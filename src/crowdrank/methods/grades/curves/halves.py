@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.methods.grades.curves.content import content_keys
 from crowdrank.methods.grades.curves.curves import CurveFit, GradesByProfile, sort_grades
 from crowdrank.methods.grades.curves.scales import Scales
-from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
 
 LEAST_ANNOTATORS = 8
@@ -34,7 +34,7 @@ def variance_factor(full: CurveFit, scales: Scales, shrinkage: float, annotator:
         return 1.0
     distance, expected = 0.0, 0.0
     for split in range(int(np.clip(np.ceil(DISTANCES / len(entries)), 1, MOST_SPLITS))):
-        first = _first_half(full, annotator, split)[rows.profile]
+        first = _first_half(rows, annotator, split)[rows.profile]
         (one, one_error), (other, other_error) = (
             _relevance(full, _part(rows, half), scales, shrinkage) for half in (first, ~first)
         )
@@ -44,16 +44,13 @@ def variance_factor(full: CurveFit, scales: Scales, shrinkage: float, annotator:
     return max(distance / expected, 1.0) if expected > 0 else 1.0
 
 
-def _first_half(full: CurveFit, annotator: Codes, split: int) -> NDArray[np.bool_]:
+def _first_half(rows: GradesByProfile, annotator: Codes, split: int) -> NDArray[np.bool_]:
     """Whether each profile is in the first half: as good as random, but it follows from the grades, not from names."""
     n = int(annotator.max(initial=-1)) + 1
-    relevance = full.posterior @ full.nodes.x
-    rows = full.rows
-    content = sum_by(annotator[rows.profile], (1 + rows.level) * (2 + relevance[rows.entry]), n)
-    # Rounded, since sums in another order differ by rounding.
-    key = np.sin(12.9898 * np.round(content, 6) + 78.233 * split) * 43758.5453 % 1
+    key = np.zeros(n, np.uint64)
+    np.add.at(key, annotator[rows.profile], content_keys(rows, split)[1])
     used = np.bincount(annotator[rows.profile], minlength=n) > 0
-    order = np.argsort(np.where(used, key, np.inf), kind="stable")
+    order = np.lexsort((key, ~used))
     first = np.zeros(n, bool)
     first[order[: int(used.sum()) // 2]] = True
     return first[annotator]

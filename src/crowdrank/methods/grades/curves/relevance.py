@@ -13,6 +13,7 @@ from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.methods.grades.curves.curves import Curves, Gaussians, GradesByProfile, sort_grades
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.curves.kernels import Nodes
+from crowdrank.methods.grades.curves.outliers import graded_verdicts
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
 from crowdrank.methods.grades.curves.true_grades import true_grade_chances
 from crowdrank.methods.profiles import Profiles, profiles_of
@@ -145,7 +146,7 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
 def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
     profiles = study.profiles
     quality, evidence = _agreement_with_others(study.rows, judgments.vocabulary.entry_task, curves)
-    columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task)
+    columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task, graded_verdicts)
     alone, paired = informativeness(curves.gaussians)
     return columns | {
         "informativeness": alone,
