@@ -1,5 +1,7 @@
 """GDA on crowds drawn from its own model, written out as in the paper: P(g | r) ∝ α_g N(r; μ_g, w ε)."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from crowdrank.methods.grades.curves import kernels
 from crowdrank.methods.grades.curves.curves import gaussians
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.gda import GDA
+from crowdrank.study import Grades
 
 
 def chances(relevance, mean, variance, weight):
@@ -325,3 +328,18 @@ def test_fine_and_real_valued_grades_rank_as_well_as_their_mean(step):
             found.append(cr.evaluate(consensus, gold, ["tau"]).mean["tau"])
             assert set(consensus.annotators["verdict"]) == {"informative"}
     assert np.mean(taus["gda"]) > np.mean(taus["mean"]) - 0.01
+
+
+@pytest.mark.parametrize("levels", [2, 5])
+def test_halves_of_people_with_opinions_differ_as_their_intervals_say(build, levels):
+    """12 items, 150 people: items whose scores by two halves of the people are further apart than both errors allow."""
+    near = []
+    for seed in range(3):
+        study = build.opinions(seed, annotators=150, levels=levels)
+        rows, found = study.grades, []
+        for half in (rows.annotator % 2 == 0, rows.annotator % 2 == 1):
+            part = replace(study, grades=Grades(rows.annotator[half], rows.entry[half], rows.grade[half]))
+            found.append(cr.fit("gda", part))
+        error = np.hypot(*((each.high - each.low) / (2 * 1.96) for each in found))
+        near.append(np.abs(found[0].score - found[1].score) <= 1.96 * error)
+    assert np.mean(near) >= 0.88
