@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdrank.methods.rankings.rrf import RRF
-from crowdrank.methods.supervised.cells.cells import standardised
+from crowdrank.convert import as_rankings
+from crowdrank.methods.result import agreement
+from crowdrank.methods.supervised.cells.cells import ranks_of, standardised
+from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Ids, Judgments, recode
 
+USUAL_K = 60.0  # of rrf
 NOTABLE = 0.1  # share of the weights; a smaller loss changes little
 
 
@@ -30,8 +33,16 @@ def without_lost(score: Floats, lost: float, judgments: Judgments) -> tuple[Floa
     what = f"annotators that had {lost:.0%} of the weight in training judged nothing here"
     if not len(judgments.rankings) and not len(judgments.grades):
         return score, [f"{what}: train again without them"]
-    fused = RRF().fit(judgments.only("rankings", "grades")).score
+    fused = _rrf(judgments, agreement(judgments, score)[0])
     share = min(2 * lost, 1.0)  # where half is lost, little is known about the rest
     both = standardised(np.stack([score, fused], axis=1), judgments.vocabulary)
     mixed = np.where(np.isnan(both[:, 1]), both[:, 0], (1 - share) * both[:, 0] + share * both[:, 1])
     return mixed, [f"{what}: rrf has {share:.0%} of the score instead; train again without them"]
+
+
+def _rrf(judgments: Judgments, quality: Floats) -> Floats:
+    """Reciprocal rank fusion without those whom the trained scores contradict, such as reversed annotators."""
+    lists = as_rankings(judgments)
+    value = np.where(quality[lists.list_annotator[lists.row_list]] < 0.5, 0.0, 1 / (USUAL_K + ranks_of(lists)))
+    n = judgments.vocabulary.n_entries
+    return np.where(np.bincount(lists.entry, minlength=n) > 0, sum_by(lists.entry, value, n), np.nan)
