@@ -54,7 +54,7 @@ def load_saved(
         raise type(error)(f"{path}: {error}") from None
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
         reason = f" ({error})" if type(error) is ValueError else ""
-        raise JudgmentError(f"{path}: is not a whole {what}{reason}") from None
+        raise JudgmentError(f"{path}: is damaged, or is no {what}{reason}") from None
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
