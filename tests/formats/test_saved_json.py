@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from crowdrank.formats.saved_json import load_saved, saved_bytes
+from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_names, saved_numbers
 from crowdrank.settings import SettingError
 from crowdrank.study import JudgmentError
 
@@ -78,3 +78,12 @@ def test_deep_nesting_is_refused(tmp_path):
     path.write_text("[" * 100_000)
     with pytest.raises(JudgmentError, match=r"thing.json: is damaged, or is no thing"):
         load_saved(path, "thing 1", WHAT, dict)
+
+
+def test_numbers_that_no_sum_or_frame_can_hold_are_refused():
+    assert saved_numbers([1e99, -1e99], 2).tolist() == [1e99, -1e99]
+    with pytest.raises(ValueError, match="out of range"):
+        saved_numbers([1e308], 1)
+    assert saved_names([10**25, "x"]).tolist() == [10**25, "x"]
+    with pytest.raises(ValueError, match="too large a number"):
+        saved_names([10**400, "x"])
