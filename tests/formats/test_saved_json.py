@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_names, saved_numbers
+from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_names, saved_numbers, saved_texts
 from crowdrank.settings import SettingError
 from crowdrank.study import JudgmentError
 
@@ -87,3 +87,9 @@ def test_numbers_that_no_sum_or_frame_can_hold_are_refused():
     assert saved_names([10**25, "x"]).tolist() == [10**25, "x"]
     with pytest.raises(ValueError, match="too large a number"):
         saved_names([10**400, "x"])
+
+
+def test_texts_with_half_of_a_surrogate_pair_are_refused():
+    assert saved_texts(["🦊", "x"]) == ("🦊", "x")
+    with pytest.raises(ValueError, match="surrogates"):
+        saved_texts(["\ud800"])

@@ -102,6 +102,7 @@ def saved_texts(value: Any) -> tuple[str, ...]:
     """A list of texts."""
     if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
         raise ValueError("a list of texts holds something else")
+    "".join(value).encode()  # as in `saved_names`
     return tuple(value)
 
 
