@@ -146,3 +146,4 @@ def test_the_strength_of_entries_of_their_own(strength):
 
     assert of_curves.entry_strength(found, Rows()) == pytest.approx(strength, rel=0.2)
     assert of_curves.entry_strength(0.9, Rows()) == np.inf
+    assert 0 < of_curves.entry_strength(2.0 * each, Rows()) < 1e-6  # shares that vary more than any can

@@ -27,6 +27,7 @@ from crowdrank.study import Codes, Floats
 
 STACKING_STEPS = 100
 LEAST_WEIGHT = 1e-9  # of an annotator without information: there must be a reference
+LEAST_STRENGTH = 1e-9  # of the curves: entries that nobody graded have nothing else
 LARGEST_EXPONENT = 600.0  # of an inverse probability
 
 
@@ -83,7 +84,7 @@ def entry_strength(found: float, rows: GradesByProfile) -> float:
     several = count[count > 1]
     if found <= 1 or not len(several):
         return np.inf
-    return max(float(several.mean()) - found, 0.0) / (found - 1)
+    return max((float(several.mean()) - found) / (found - 1), LEAST_STRENGTH)
 
 
 def left_out_likelihood(rows: GradesByProfile, curves: Curves) -> Floats:
