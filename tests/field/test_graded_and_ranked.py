@@ -97,6 +97,7 @@ def check(found):
     """No hole without a note; intervals hold their score; everybody has a verdict."""
     if found is None:
         return
+    assert len(set(found.notes)) == len(found.notes)
     notes = " ".join(found.notes)
     assert not np.isnan(found.score).any() or "not ranked" in notes or "no judgments" in notes
     assert not np.isinf(found.score).any()

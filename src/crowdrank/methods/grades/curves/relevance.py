@@ -97,7 +97,7 @@ def graded_consensus(
             "curve_columns": _curve_columns(judgments, study, curves.gaussians),
             "label_chances": _label_chances(judgments, study, curves),
         },
-        notes=(*notes, *study.scales.notes),
+        notes=notes,
     )
 
 
