@@ -3,7 +3,7 @@
 How often the preferences of two honest annotators agree depends on the study: nearly always about facts, seldom about
 opinions. So the crowd itself is the measure. Honest annotators are taken to spread evenly around the median quality,
 and the better half shows how far. Who lies more than `FAR` standard deviations below the median is not one of them:
-their grades are reversed if they are clearly below a coin toss, otherwise random. Where opinions differ the crowd
+their grades are reversed if they are as far below a coin toss too, otherwise random. Where opinions differ the crowd
 spreads so widely that nobody is accused.
 """
 
@@ -30,7 +30,7 @@ def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     middle = _weighted_median(own, votes)
     outlier = middle - own > FAR * np.sqrt(_crowd_variance(own, votes, middle) + 0.25 / votes)
     word = np.where(outlier, "random", "unclear").astype(object)
-    word[outlier & (above <= -2)] = "reversed"
+    word[outlier & (above <= -FAR)] = "reversed"
     word[above >= 2] = np.where(own < WEAK, "weak", "informative")[above >= 2]
     verdict[known] = word
     return verdict
