@@ -92,8 +92,9 @@ def test_columns_by_other_names(run):
 def test_top_k(run, folder):
     """Without it an unlisted item is unknown, with it last."""
     (folder / "lists.csv").write_text("annotator,item,rank\nann,a,1\nann,b,2\nbob,a,1\nbob,b,2\nbob,c,3\n")
+    command = ("rank", "lists.csv", "--method", "borda", "--json")
     scores = [
-        {row["item"]: row["score"] for row in json.loads(run("rank", "lists.csv", "--method", "borda", "--json", *extra).out)["ranking"]}
+        {row["item"]: row["score"] for row in json.loads(run(*command, *extra).out)["ranking"]}
         for extra in ((), ("--top-k",))
     ]
     assert scores[0] == pytest.approx({"a": 1.0, "b": 0.25, "c": 0.0})
