@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 import crowdrank as cr
-from crowdrank.consensus import Consensus, Fit, rank_within, verdicts
+from crowdrank.consensus import Consensus, Fit, rank_within
+from crowdrank.methods.verdicts import verdicts
 from crowdrank.methods.grades.mean import Mean
 
 SCORES = st.lists(st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(-4, 4))), min_size=1, max_size=30)

@@ -43,21 +43,14 @@ class Spread:
             return self.variance[one] + self.variance[other]
         return np.maximum(self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other), 0.0)
 
-    def widened(self, common: Floats, diagonal: Floats, group: Codes) -> Spread:
-        """The same with an error that all parameters have in common: `common` times a standard normal variable."""
-        n, weight = len(group), np.maximum(diagonal[: len(group)], SMALLEST)
-        off, inverse = common.copy(), self.inverse
-        off[:n] -= _total(weight * common[:n], group) / _total(weight, group)
-        return Spread(
-            self.variance + off**2,
-            None if inverse is None else lambda one, other: inverse(one, other) + off[one] * off[other],
-        )
 
+def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> Spread:
+    """From the whole Hessian; the first parameters are scores in groups, the others have no group.
 
-def dense_spread(hessian: Floats, group: Codes) -> Spread:
-    """From the whole Hessian; the first parameters are scores in groups, the others have no group."""
+    `plain_mean`: relative to the plain mean of the group, where a prior keeps the variance of every score finite.
+    """
     size, n = len(hessian), len(group)
-    weight = np.maximum(np.diag(hessian)[:n], SMALLEST)
+    weight = np.ones(n) if plain_mean else np.maximum(np.diag(hessian)[:n], SMALLEST)
     centre = np.eye(size)
     centre[:n, :n] -= (group[:, None] == group[None, :]) * weight / _total(weight, group)[:, None]
     # A tiny ridge: the Hessian must have an inverse even if a direction has no curvature (no prior, no votes).

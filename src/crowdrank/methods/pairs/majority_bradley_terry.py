@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_fit, check_flag
