@@ -20,7 +20,7 @@ TINY = 1e-12
 
 def curvature_spread(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Spread:
     """The uncertainty of the scores, relative to the mean of their task."""
-    model.evaluate(mode.x, mode.crowd.qualities, mode.hyper, order=2)
+    model.evaluate(mode.x, mode.crowd.qualities, mode.hyper, curved=True)
     rate = 2 * mode.crowd.quality - 1
     mean = (mode.posterior * rate).sum(axis=1, keepdims=True)
     variance = (mode.posterior * (rate - mean) ** 2).sum(axis=1)

@@ -49,8 +49,8 @@ class MarginalModel:
         self.parts = _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
 
-    def evaluate(self, x: Floats, qualities: Qualities, hyper: Hyperparameters, order: int = 1) -> Evaluation:
-        """The value, with derivatives up to `order`; the second are kept for `diagonal` and others."""
+    def evaluate(self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False) -> Evaluation:
+        """The value, its gradient, and the posterior of quality; if `curved`, curvatures are kept for `diagonal` and others."""
         size = self.layout.size
         posterior, sums = np.empty(qualities.share.shape), np.zeros((len(self.parts), 2 * size))
         score, ties, bias = self._blocks(x)
@@ -61,12 +61,12 @@ class MarginalModel:
             slopes = Slopes(*self._blocks(total[:size]), *curved, *self._blocks(total[size:])[1:])
             where = self.rows, self.starts, first, last, score
             if not self.normal and not self.free:
-                return float(plain_marginal(*where, qualities, order, slopes, posterior))
-            return float(any_marginal(*where, ties, bias, self.normal, qualities, order, slopes, posterior))
+                return float(plain_marginal(*where, qualities, curved, slopes, posterior))
+            return float(any_marginal(*where, ties, bias, self.normal, qualities, curved, slopes, posterior))
 
         values = in_parts(terms, range(len(self.parts)))
         gradient, curvature = sums.sum(axis=0).reshape(2, -1)
-        if order == 2:
+        if curved:
             self.profile_curvature = curvature
         return Evaluation(sum(values) + self._add_priors(x, hyper, gradient), gradient, posterior)
 
@@ -99,7 +99,7 @@ class MarginalModel:
         return value
 
     def diagonal(self) -> Floats:
-        """The curvature of every parameter by itself, at the last point evaluated with order 2; above 0."""
+        """The curvature of every parameter by itself, at the last point evaluated with curvatures; above 0."""
         diagonal = np.maximum(self.profile_curvature, 0.0) + self.prior_curvature
         row = np.maximum(self.gap_curvature, 0.0)
         for side in (self.rows.winner, self.rows.loser):

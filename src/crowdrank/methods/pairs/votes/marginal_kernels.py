@@ -20,7 +20,8 @@ from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, branch
 from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
-FACTORS = 16  # between two rescalings of a product
+FACTORS = 16  # between two rescalings of a product, at most
+FEW = 8  # a vote that counts a few times is so many factors; other weights need logarithms
 FAST = {"reassoc", "nsz", "arcp", "contract"}  # sums over qualities in any order; NaN and infinity stay what they are
 
 
@@ -157,13 +158,15 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
         right, wrong = _chances(score[winner[r]] - score[loser[r]])
-        if weight[r] == 1.0:
-            _multiply(product, eta, not_eta, right, wrong)
-            since += 1
+        times = int(min(weight[r], FEW))
+        if weight[r] == times:
+            for _ in range(times):
+                _multiply(product, eta, not_eta, right, wrong)
+            since += times
         else:
             _add_logs(logs, eta, not_eta, right, wrong, weight[r])
             heavy = True
-        if since == FACTORS:
+        if since > FACTORS - FEW:
             value -= _rescale(product)
             since = 0
     if heavy:
@@ -172,10 +175,10 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
 
 
 @kernel(error_model="numpy")
-def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, posterior):
+def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, posterior):
     """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
 
-    `order` is that of the derivatives: 0 none, 1 the gradient, 2 curvatures too. Writes the posterior of quality.
+    Adds the gradient to `slopes`; if `curved`, the curvatures too. Writes the posterior of quality.
     """
     _, winner, loser, _, weight = rows
     n_types = qualities.share.shape[1]
@@ -185,8 +188,6 @@ def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, p
         product = posterior[k]
         _prepare(k, qualities, eta, not_eta, logs, product)
         value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product)
-        if order == 0:
-            continue
         rate = _mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
             right, wrong = _chances(score[winner[r]] - score[loser[r]])
@@ -195,7 +196,7 @@ def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, p
             pull = weight[r] * density * (by_right - by_wrong)
             slopes.score[winner[r]] -= pull
             slopes.score[loser[r]] += pull
-            if order == 2:
+            if curved:
                 squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
                 slopes.gap_curvature[r] = weight[r] * squares - pull * (wrong - right)
                 slopes.gap_quality[r] = weight[r] * with_rate
@@ -243,7 +244,7 @@ def _multiply_ties(product, logs, cosh, tau, tied, weight):
 
 
 @kernel(error_model="numpy")
-def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, rate, order):
+def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, rate, curved):
     """The derivatives of the log-chance of an answer: by gap, ties, bias; curvatures of these; gap with r."""
     p, p_u, p_uu, p_t, p_tt, _ = branch(gap + shift, threshold, tied, normal)
     m, m_u, m_uu, m_t, m_tt, _ = branch(-gap + shift, threshold, tied, normal)
@@ -251,7 +252,7 @@ def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal,
     by_gap = by_right * p_u - by_wrong * m_u
     by_ties = threshold * (by_right * p_t + by_wrong * m_t)
     by_bias = z * (by_right * p_u + by_wrong * m_u)
-    if order < 2:
+    if not curved:
         return by_gap, by_ties, by_bias, 0.0, 0.0, 0.0, 0.0
     gap_squares, with_rate = _answer_curvature(product, eta, not_eta, p, m, p_u, -m_u, rate)
     ties_squares, _ = _answer_curvature(product, eta, not_eta, p, m, threshold * p_t, threshold * m_t, rate)
@@ -280,7 +281,7 @@ def _tie_terms(product, eta, not_eta, cosh, tau, tied, rate):
 
 
 @kernel(error_model="numpy")
-def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities, order, slopes, posterior):
+def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities, curved, slopes, posterior):
     """`plain_marginal` with any link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
     _, winner, loser, kind, weight = rows
     n_types = qualities.share.shape[1]
@@ -293,8 +294,6 @@ def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities
         _prepare(k, qualities, eta, not_eta, logs, product)
         of_profile = (score, tau, b, normal, r_first, r_step, eta, not_eta, logs, product, cosh)
         value += _any_products(rows, starts[k], starts[k + 1], *of_profile)
-        if order == 0:
-            continue
         rate = _mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
             gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
@@ -302,7 +301,7 @@ def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities
             terms = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             if normal or not tied:
                 threshold = tau if normal else 0.0
-                terms = _answer_terms(product, eta, not_eta, gap, z * b, z, threshold, tied, normal, rate, order)
+                terms = _answer_terms(product, eta, not_eta, gap, z * b, z, threshold, tied, normal, rate, curved)
             by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = terms
             if tau > 0 and not normal:
                 _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])

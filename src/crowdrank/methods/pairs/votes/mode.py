@@ -53,7 +53,7 @@ def find_mode(model: MarginalModel, vocabulary: Vocabulary, start: Mode, *, max_
 
 def mode_at(model: MarginalModel, vocabulary: Vocabulary, x: Floats, crowd: Crowd, hyper: Hyperparameters) -> Mode:
     """The curvature at a point."""
-    value, _, posterior = model.evaluate(x, crowd.qualities, hyper, order=2)
+    value, _, posterior = model.evaluate(x, crowd.qualities, hyper, curved=True)
     value += hyper.penalty(model.n_entries) + crowd.penalty
     variance = 1 / model.diagonal()
     precision = covariance = None

@@ -32,7 +32,6 @@ LEAPS = 4
 LONGEST_ANGLE = math.pi / 8  # of one leap
 WANTED_ACCEPTANCE = 0.85
 SWEEPS = 3  # draws of qualities and their shares in an iteration
-SCALE_MOVES = 2
 SCALE_STEP = 0.15
 
 
@@ -90,36 +89,38 @@ class Chain:
         self.model, self.rng = model, np.random.default_rng(seed)
         self.crowd, self.hyper, self.qualities = mode.crowd, mode.hyper, mode.crowd.qualities
         self.x = mode.x
+        self.now = self._evaluation(mode.x)
         self.focus(mode)
+
+    def _evaluation(self, x: Floats) -> Evaluation:
+        return self.model.evaluate(x, self.qualities, self.hyper)
 
     def focus(self, at: Mode) -> None:
         """Measure positions from here."""
         self.units, self.angle = Units(at, self.model.n_entries), LONGEST_ANGLE
 
-    def move(self) -> tuple[Evaluation, float]:
-        """A trajectory, accepted or not: the evaluation where it leads, and the probability of acceptance."""
-        u, now = self.units.of(self.x), self.model.evaluate(self.x, self.qualities, self.hyper)
-        position, slope, there = u, self.units.slope(now.gradient), now
-        momentum = self.rng.normal(size=len(u))
-        before = now.value + dot(momentum, momentum) / 2
+    def move(self) -> float:
+        """A trajectory, accepted or not; the probability of acceptance."""
+        position, slope, there = self.units.of(self.x), self.units.slope(self.now.gradient), self.now
+        momentum = self.rng.normal(size=len(position))
+        before = there.value + dot(momentum, momentum) / 2
         angle = self.angle * self.rng.uniform(0.8, 1.2)
         cos, sin = math.cos(angle), math.sin(angle)
         for _ in range(LEAPS):
             momentum = momentum - angle / 2 * (slope - position)
             position, momentum = cos * position + sin * momentum, cos * momentum - sin * position
-            there = self.model.evaluate(self.units.position(position), self.qualities, self.hyper)
+            there = self._evaluation(self.units.position(position))
             slope = self.units.slope(there.gradient)
             momentum = momentum - angle / 2 * (slope - position)
         change = before - there.value - dot(momentum, momentum) / 2
         accepted = math.exp(min(0.0, change)) if math.isfinite(change) else 0.0
         if self.rng.random() < accepted:
-            self.x = self.units.position(position)
-            return there, accepted
-        return now, accepted
+            self.x, self.now = self.units.position(position), there
+        return accepted
 
-    def draw_distributions(self, posterior: Floats) -> None:
+    def draw_distributions(self) -> None:
         """New shares of qualities, spreads and scale, given the parameters and the posterior of quality."""
-        virtual = self.crowd.counts
+        virtual, posterior = self.crowd.counts, self.now.posterior
         for _ in range(SWEEPS):
             if virtual is None:
                 break
@@ -129,22 +130,21 @@ class Chain:
             self.crowd = replace(self.crowd, share=share)
         self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.x[: self.model.n_entries], self.model.profiles(self.x), self.rng)
+        self.now = self._evaluation(self.x)
         if self.hyper.virtual is None:
             self._scale()
 
     def _scale(self) -> None:
         """Multiply all scores and their spread by one factor, or not."""
-        value = self.model.evaluate(self.x, self.qualities, self.hyper, order=0).value
-        for _ in range(SCALE_MOVES):
-            factor = math.exp(SCALE_STEP * self.rng.normal())
-            x, hyper = self.x.copy(), replace(self.hyper, spread=factor * self.hyper.spread)
-            x[: self.model.n_entries] *= factor
-            scaled = self.model.evaluate(x, self.qualities, hyper, order=0).value
-            # The density of scores given their spread decreases as the volume grows: the prior of the spread remains.
-            shape, scale = SCORE_VARIANCE
-            prior = -2 * shape * math.log(factor) - scale / self.hyper.spread**2 * (factor**-2 - 1)
-            if math.log(self.rng.random()) < value - scaled + prior:
-                self.x, self.hyper, value = x, hyper, scaled
+        factor = math.exp(SCALE_STEP * self.rng.normal())
+        x, hyper = self.x.copy(), replace(self.hyper, spread=factor * self.hyper.spread)
+        x[: self.model.n_entries] *= factor
+        scaled = self.model.evaluate(x, self.qualities, hyper)
+        # The density of scores given their spread decreases as the volume grows: the prior of the spread remains.
+        shape, scale = SCORE_VARIANCE
+        prior = -2 * shape * math.log(factor) - scale / self.hyper.spread**2 * (factor**-2 - 1)
+        if math.log(self.rng.random()) < self.now.value - scaled.value + prior:
+            self.x, self.hyper, self.now = x, hyper, scaled
 
 
 def sample(
@@ -154,10 +154,10 @@ def sample(
     chain, total = Chain(model, mode, seed), np.zeros(len(mode.x))
     for number in range(warm_up):
         report("posterior", number, warm_up + draws)
-        there, accepted = chain.move()
+        accepted = chain.move()
         chain.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + number % (warm_up // 2) / 4))
         chain.angle = min(chain.angle, LONGEST_ANGLE)
-        chain.draw_distributions(there.posterior)
+        chain.draw_distributions()
         total += chain.x * (warm_up // 4 <= number < warm_up // 2)
         if number + 1 == warm_up // 2:  # the mode is not the middle
             centre = total / (warm_up // 2 - warm_up // 4)
@@ -167,10 +167,10 @@ def sample(
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
         spread[number] = chain.hyper.spread
-        there, _ = chain.move()
-        xs[number], gradients[number] = chain.x, there.gradient
-        posterior += there.posterior / draws
-        chain.draw_distributions(there.posterior)
+        chain.move()
+        xs[number], gradients[number] = chain.x, chain.now.gradient
+        posterior += chain.now.posterior / draws
+        chain.draw_distributions()
     return Draws(xs, _controlled_mean(xs, gradients, chain.units), posterior, spread)
 
 
