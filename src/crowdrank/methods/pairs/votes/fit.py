@@ -38,13 +38,12 @@ from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_con
 from crowdrank.numerics.newton import Minimum
 from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
-MOST_SAMPLED_VOTES = 20_000
-MOST_SAMPLED_ENTRIES = 3_000
-MOST_SAMPLED_PARAMETERS = 20_000
-WARM_UP = 80
-MOST_DRAWS, FEWEST_DRAWS = 300, 150
-FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
+MOST_SAMPLED_VOTES = 2_000_000
+MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
+FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
+FEWEST_DRAWS, MOST_DRAWS = 30, 200
 VOTES_DRAWN = 1_000_000  # votes times draws: more votes need fewer draws, because the posterior is closer to normal
+FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
 
 
 class VoteMethodSettings(Protocol):
@@ -166,7 +165,8 @@ def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
     if not settings.intervals:
         return Found(ScorePosterior(score, {}), optimum.fit, chosen)
     marginal = study.marginal_model()
-    if settings.prior is not None or not _can_sample(marginal, _hyper(model, None), vocabulary):
+    many = study.table.weight.sum() > MANY_VOTES * vocabulary.n_entries
+    if settings.prior is not None or many or not _can_sample(marginal, _hyper(model, None), vocabulary):
         spread = explicit_spread(model, optimum.x, vocabulary)
         return Found(from_curvature(score, spread, vocabulary), optimum.fit, chosen)
     mode = mode_at(marginal, vocabulary, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
@@ -258,20 +258,18 @@ def _posterior(
 
 
 def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabulary) -> bool:
-    """Whether the posterior is small enough to be sampled, which also means that an approximation would be poor."""
+    """Whether the posterior can be sampled in a reasonable time."""
     return (
         hyper.virtual != 0.0  # without a prior there is no posterior
         and len(model.rows.winner) <= MOST_SAMPLED_VOTES
-        and model.n_entries <= MOST_SAMPLED_ENTRIES
-        and model.layout.size <= MOST_SAMPLED_PARAMETERS
         and int(np.diff(vocabulary.task_starts).max(initial=0)) <= LARGEST_BLOCK
     )
 
 
 def _draws(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Draws:
-    n_votes = max(len(model.rows.winner), 1)
-    draws = min(max(VOTES_DRAWN // n_votes, FEWEST_DRAWS), MOST_DRAWS)
-    return sample(model, mode, vocabulary, draws=draws, warm_up=WARM_UP)
+    draws = min(max(VOTES_DRAWN // max(len(model.rows.winner), 1), FEWEST_DRAWS), MOST_DRAWS)
+    warm_up = min(max(draws, FEWEST_WARM_UP), MOST_WARM_UP)
+    return sample(model, mode, vocabulary, draws=draws, warm_up=warm_up)
 
 
 def repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from crowdrank.study import Floats, Vocabulary
 
 MAX_ROUNDS = 15
 STEPS_PER_ROUND = 8
-LARGEST_BLOCK = 1000  # entries of a task whose curvature is inverted
+LARGEST_BLOCK = 2000  # entries of a task whose curvature is inverted
 ROUGH = 0.02  # standard errors
 SETTLED = 0.01  # change of the logarithm of the spread, and of the shares of qualities, in a round
 

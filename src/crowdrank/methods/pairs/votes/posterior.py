@@ -18,10 +18,12 @@ from crowdrank.methods.pairs.votes.mode import Mode
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.numerics.laplace import Spread
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Vocabulary
 
 LEVEL = 0.95
+MANY_DRAWS = 100  # show the shape of the posterior; of fewer only mean and variance are used
 CERTAIN = 0.999  # a mirror image less probable than one in a thousand is left out
 SAME = 1e-6  # relative: entries whose mode and variance agree so closely are symmetric, or nobody could tell them apart
 
@@ -51,7 +53,8 @@ def from_draws(
     weights = np.full(len(scores), 1 / len(scores))
     if upright < CERTAIN:
         scores, weights = np.vstack((scores, -scores)), np.r_[weights * upright, weights * (1 - upright)]
-    low, high = _class_means(_quantiles(scores, weights), same)
+    few = len(draws.x) < MANY_DRAWS
+    low, high = _class_means(_normal_ends(scores, weights) if few else _quantiles(scores, weights), same)
     ranks = _ranks(scores, task)
     rank = rank_within(score, task)
     rank_low, rank_high = _rank_quantiles(ranks, weights)
@@ -71,7 +74,7 @@ def from_draws(
             "rank_low": np.minimum(rank_low, rank).astype(np.int32),
             "rank_high": np.maximum(rank_high, rank).astype(np.int32),
             "gap_error": gap_error,
-            "gap_chance": gap_chance,
+            "gap_chance": None if few else gap_chance,
         },
     )
 
@@ -113,6 +116,13 @@ def _class_means(values: Floats, classes: Codes) -> Floats:
     if values.ndim == 1:
         return np.asarray((sum_by(classes, values, size) / count)[classes])
     return np.array([_class_means(row, classes) for row in values])
+
+
+def _normal_ends(scores: Floats, weights: Floats) -> Floats:
+    """The two ends of the interval of every entry, as if its posterior were normal."""
+    mean = weights @ scores
+    error = np.sqrt(weights @ (scores - mean) ** 2)
+    return np.stack((mean - NORMAL_95_ROUNDED * error, mean + NORMAL_95_ROUNDED * error))
 
 
 def _quantiles(scores: Floats, weights: Floats) -> Floats:
