@@ -50,7 +50,7 @@ class MarginalModel:
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
 
     def evaluate(self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False) -> Evaluation:
-        """The value, its gradient, and the posterior of quality; if `curved`, curvatures are kept for `diagonal` and others."""
+        """The value, its gradient, the posterior of quality; if `curved`, curvatures are kept for `diagonal` and others."""
         size = self.layout.size
         posterior, sums = np.empty(qualities.share.shape), np.zeros((len(self.parts), 2 * size))
         score, ties, bias = self._blocks(x)
