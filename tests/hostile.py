@@ -110,10 +110,10 @@ def nothing_can_be_written(folder: Path) -> None:
 
 @check
 def full_disk(folder: Path) -> None:
-    """A disk of 64 kB: the cache, and the results."""
+    """A disk of 16 kB: the cache, and the results."""
     disk = folder / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k,mode=777", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k,mode=777", "tmpfs", str(disk)]
     if os.getuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
         raise Skipped("a small disk cannot be mounted")
     try:

@@ -16,7 +16,7 @@ import crowdrank as cr
 from crowdrank.collect.policies import POLICIES
 from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.methods.catalogue import METHODS, SUPERVISED, usual_method
-from crowdrank.numerics.compiled import KERNELS
+from crowdrank.numerics import compiled
 from crowdrank.numerics.progress import report
 from crowdrank.settings import InputError
 from crowdrank.simulate.study import SimulatedStudy
@@ -52,12 +52,16 @@ def warm_up() -> int:
     for module in walk_packages(cr.__path__, "crowdrank."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    steps = list(_steps())
-    for number, (name, call) in enumerate(steps, 1):
-        report(f"compiling {name}", number, len(steps))
-        with suppress(InputError):  # a method that does not take these judgments, or whose library is not installed
-            call()
-    return sum(bool(kernel.signatures) for kernel in KERNELS)
+    steps, little = list(_steps()), compiled.LITTLE_WORK
+    compiled.LITTLE_WORK = -1  # these studies are small, and large ones are to come
+    try:
+        for number, (name, call) in enumerate(steps, 1):
+            report(f"compiling {name}", number, len(steps))
+            with suppress(InputError):  # a method that does not take these judgments, or whose library is missing
+                call()
+    finally:
+        compiled.LITTLE_WORK = little
+    return sum(bool(kernel.signatures) for kernel in compiled.KERNELS)
 
 
 def _studies() -> list[SimulatedStudy]:

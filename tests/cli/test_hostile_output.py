@@ -138,7 +138,8 @@ def test_charts_that_cannot_be_written_are_refused_before_the_work(run, folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_nothing_is_left_behind_by_a_signal(folder, number):
-    process = subprocess.Popen([sys.executable, "-c", SLOW_WRITE], stdout=-1, stderr=-1, text=True)
+    heard = {"preexec_fn": lambda: signal.signal(number, signal.SIG_DFL)}  # `nohup` ignores SIGHUP
+    process = subprocess.Popen([sys.executable, "-c", SLOW_WRITE], stdout=-1, stderr=-1, text=True, **heard)
     deadline = time.monotonic() + 60
     while not Path("writing").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -153,7 +154,7 @@ def test_nothing_is_left_behind_by_a_signal(folder, number):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_standard_output_is_no_traceback(folder):
-    for command in (["rank", "votes.csv", "--method", "elo"], ["methods"], ["methods", "--json"], ["--version"]):
+    for command in (["rank", "votes.csv", "--method", "elo"], ["methods", "--json"], ["--version"]):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run([*COMMAND, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert (done.returncode, done.stderr) == (1, "cannot print: No space left on device\n")
@@ -168,7 +169,7 @@ def test_closed_standard_streams_are_no_traceback(folder):
         assert pl.read_csv("r.csv").columns[:3] == ["task", "item", "rank"]
 
 
-@pytest.mark.parametrize("after", [0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
+@pytest.mark.parametrize("after", [0.0, 0.1, 0.4, 1.2])
 def test_ctrl_c_is_quiet_from_the_first_moment(folder, after):
     begin = "import crowdrank.__main__ as command; open('started', 'w').close(); command.main()"
     process = subprocess.Popen([sys.executable, "-c", begin, "rank", "votes.csv"], stdout=-1, stderr=-1, text=True)
@@ -182,15 +183,24 @@ def test_ctrl_c_is_quiet_from_the_first_moment(folder, after):
     assert err in ("", "stopped\n")
 
 
-def test_files_do_not_depend_on_the_threads_of_blas(folder):
+# Studies large enough for BLAS to use several threads.
+FITS = """
+import crowdrank as cr
+votes = cr.simulate.pairs(items=300, annotators=20, votes=3000, seed=0).judgments
+grades = cr.simulate.grades(items=3000, annotators=30, labels=3, seed=0).judgments
+for name, study in (("crowd-bt", votes), ("gda", grades)):
+    consensus = cr.fit(name, study)
+    for frame in (consensus.ranking, consensus.annotators, cr.neighbours(consensus)):
+        print(frame.write_csv())
+"""
+
+
+def test_results_do_not_depend_on_the_threads_of_blas():
     found = set()
-    for threads in ("1", "2", "4"):
+    for threads in ("1", "2"):
         names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-        done = subprocess.run(
-            [*COMMAND, "rank", "votes.csv", "--out", "r.csv", "--annotators", "a.csv", "--neighbours", "n.csv"],
-            env={**os.environ, **dict.fromkeys(names, threads)},
-            capture_output=True,
-            check=True,
-        )
-        found.add((done.stdout, *(Path(name).read_bytes() for name in ("r.csv", "a.csv", "n.csv"))))
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
+        done = subprocess.run([sys.executable, "-c", FITS], env=environment, capture_output=True, check=True)
+        assert len(done.stdout) > 100_000
+        found.add(done.stdout)
     assert len(found) == 1

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from crowdrank.formats.saved_json import load_saved, saved_bytes
+from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_names, saved_numbers, saved_texts
 from crowdrank.settings import SettingError
 from crowdrank.study import JudgmentError
 
@@ -18,7 +18,8 @@ def test_what_is_saved_is_loaded(tmp_path):
 
 def test_numbers_of_numpy_are_saved_as_numbers():
     saved = json.loads(saved_bytes("thing 1", {"k": np.int64(3), "rate": np.float32(0.5)}))
-    assert saved == {"format": "thing 1", "k": 3, "rate": 0.5}
+    assert saved["k"] == 3
+    assert saved["rate"] == 0.5
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "7", "{}", '{"format": "thing 1"}'])
@@ -68,12 +69,27 @@ def test_whatever_is_wrong_is_one_error(tmp_path, error):
     def refuse(_):
         raise error
 
-    with pytest.raises(JudgmentError, match=r"thing.json: is not a whole thing"):
+    with pytest.raises(JudgmentError, match=r"thing.json: is damaged, or is no thing"):
         load_saved(path, "thing 1", WHAT, refuse)
 
 
 def test_deep_nesting_is_refused(tmp_path):
     path = tmp_path / "thing.json"
     path.write_text("[" * 100_000)
-    with pytest.raises(JudgmentError, match=r"thing.json: is not a whole thing"):
+    with pytest.raises(JudgmentError, match=r"thing.json: is damaged, or is no thing"):
         load_saved(path, "thing 1", WHAT, dict)
+
+
+def test_numbers_that_no_sum_or_frame_can_hold_are_refused():
+    assert saved_numbers([1e99, -1e99], 2).tolist() == [1e99, -1e99]
+    with pytest.raises(ValueError, match="out of range"):
+        saved_numbers([1e308], 1)
+    assert saved_names([10**25, "x"]).tolist() == [10**25, "x"]
+    with pytest.raises(ValueError, match="too large a number"):
+        saved_names([10**400, "x"])
+
+
+def test_texts_with_half_of_a_surrogate_pair_are_refused():
+    assert saved_texts(["🦊", "x"]) == ("🦊", "x")
+    with pytest.raises(ValueError, match="surrogates"):
+        saved_texts(["\ud800"])

@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import crowdrank as cr
@@ -113,6 +114,13 @@ def test_code_of_another_version_is_made_anew(tmp_path, notes, monkeypatch):
     assert len(list(tmp_path.glob("*.nbc"))) == 1
 
 
+def test_code_is_made_anew_where_a_kernel_that_it_calls_has_changed():
+    from crowdrank.collect.pool_kernels import scan_rows
+
+    names = {path.name for path in compiled._sources(scan_rows.py_func)}
+    assert names == {"pool_kernels.py", "gain_kernels.py", "online_kernels.py"}
+
+
 def test_nothing_is_kept_in_a_folder_called_tilde(monkeypatch):
     """A user without a home: `~` stays as it is."""
     monkeypatch.setattr(compiled, "AppDirs", lambda **_: type("Dirs", (), {"user_cache_dir": "~/.cache/crowdrank"}))
@@ -133,13 +141,66 @@ def test_every_kernel_is_compiled_this_way():
     assert own == ["compiled.py"]
 
 
-@pytest.mark.parametrize("method", ["bradley-terry", "plackett-luce", "borda"])
-def test_little_work_in_python_gives_what_kernels_give(method, monkeypatch):
-    """All columns, to the last bit."""
-    study = cr.simulate.rankings(items=5, annotators=4, tasks=2, seed=0).judgments
-    found = []
+WORKS = {
+    "bradley-terry": lambda study: cr.fit("bradley-terry", study["lists"]),
+    "plackett-luce": lambda study: cr.fit("plackett-luce", study["lists"]),
+    "borda": lambda study: cr.fit("borda", study["lists"]),
+    "gda": lambda study: cr.fit("gda", study["grades"]),
+    "gda, ordered": lambda study: cr.fit("gda", study["grades"], means="ordered", difficulty=True),
+    "state": lambda study: cr.State.start().update(study["votes"]).consensus(),
+}
+
+
+@pytest.fixture(scope="module")
+def small():
+    return {
+        "lists": cr.simulate.rankings(items=5, annotators=4, tasks=2, top_k=3, seed=0).judgments,
+        "grades": cr.simulate.grades(items=5, annotators=4, labels=3, seed=0).judgments,
+        "votes": cr.simulate.pairs(items=5, annotators=3, votes=40, ties=0.2, seed=0).judgments,
+    }
+
+
+def in_both_ways(work, monkeypatch):
+    """What kernels give, and what the Python functions behind them give."""
     for little in (-1, 10**9):
         monkeypatch.setattr(compiled, "LITTLE_WORK", little)
-        consensus = cr.fit(method, study)
-        found.append((consensus.ranking.rows(), consensus.annotators.rows()))
-    assert found[0] == found[1]
+        yield work()
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_little_work_in_python_gives_what_kernels_give(name, small, monkeypatch):
+    """All columns, to the last bit."""
+    one, other = in_both_ways(lambda: WORKS[name](small), monkeypatch)
+    assert one.ranking.rows() == other.ranking.rows()
+    assert one.annotators.rows() == other.annotators.rows()
+
+
+@pytest.mark.parametrize("ties", [0.0, 0.2])
+def test_questions_are_the_same_in_python(ties, monkeypatch):
+    votes = cr.simulate.pairs(items=5, annotators=3, votes=40, ties=ties, seed=1).judgments
+    one, other = in_both_ways(lambda: cr.next_questions(votes, count=4), monkeypatch)
+    assert one.rows() == other.rows()
+
+
+def test_a_kernel_is_compiled_after_little_work(monkeypatch):
+    made = kernel(double)
+    compiled.KERNELS.remove(made)
+    monkeypatch.setattr(compiled, "LITTLE_WORK", 10)
+    assert [compiled.for_work(made, 4) is made for _ in range(4)] == [False, False, True, True]
+
+
+def test_kernels_that_call_themselves_run_in_python_too():
+    from crowdrank.numerics.mallows import _overtaken
+
+    arguments = (5, -0.5, 0.3)
+    assert compiled._in_python(_overtaken)(*arguments) == _overtaken(*arguments)
+
+
+def test_kernels_called_by_a_kernel_run_in_python_too(monkeypatch):
+    """Small studies wait for no compiler."""
+    monkeypatch.setattr(compiled, "DONE", {})
+    from crowdrank.numerics import ranks
+
+    monkeypatch.setattr(ranks._normal, "compile", lambda _: pytest.fail("compiled"))
+    found = compiled.for_work(ranks.normal_below, 3)(np.array([-1.0, 0.0, 1.0]))
+    assert found == pytest.approx([0.158655254, 0.5, 0.841344746])

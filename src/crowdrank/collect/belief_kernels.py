@@ -49,7 +49,7 @@ def information(gap, quality, ties):
     rise = (2 * quality - 1) * p * q
     if not ties > 0:
         return rise * rise / (left * (1 - left))
-    use = (2 * quality - 1) ** 2
+    use = (2 * quality - 1) * (2 * quality - 1)
     far, slope, _ = tie_at(gap, ties)
     tie, tie_rise = (1 - use) * ties / (ties + 2) + use * far, use * slope
     won, lost = (1 - tie) * rise - tie_rise * left, -(1 - tie) * rise - tie_rise * (1 - left)

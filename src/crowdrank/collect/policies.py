@@ -20,9 +20,10 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.gain_kernels import gains
+from crowdrank.collect.gain_kernels import STEPS, gains
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.model import logistic
+from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.ranks import normal_below
 from crowdrank.settings import (
     SettingError,
@@ -235,5 +236,5 @@ def _gains(state: State, annotator: Codes, left: Codes, right: Codes, gamma: flo
     """The expected information gain of each question, in nats."""
     out = np.empty(len(left))
     beliefs = state.mean, state.variance, state.alpha, state.beta
-    gains(annotator, left, right, *beliefs, state.ties, float(gamma), out)
+    for_work(gains, STEPS * len(left))(annotator, left, right, *beliefs, state.ties, float(gamma), out)
     return out

@@ -12,11 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdrank.collect.gain_kernels import CELLS, NARROW, fill_table
+from crowdrank.collect.gain_kernels import CELLS, NARROW, STEPS, fill_table
 from crowdrank.collect.limits import Limits
 from crowdrank.collect.pool_kernels import Bounds, PoolData, compare_before, scan_rows
 from crowdrank.collect.state import State
+from crowdrank.numerics.compiled import for_work
 from crowdrank.settings import InputError
 from crowdrank.study import Codes
 
@@ -65,10 +67,15 @@ class Pool:
             for array in (self.tables, self.bound, self.second, self.partner, self.top):
                 array[k] = array[like]
             return
-        fill_table(self.state.alpha[self.who[k]], self.state.beta[self.who[k]], self.ties, self.tables[k])
+        alpha, beta = self.state.alpha[self.who[k]], self.state.beta[self.who[k]]
+        for_work(fill_table, STEPS * CELLS)(alpha, beta, self.ties, self.tables[k])
         n = self.bound.shape[1]
-        scan_rows(np.full(n, k), np.arange(n), len(self.who) == 1, *self._parts())
+        self._scan_rows(np.full(n, k), np.arange(n), len(self.who) == 1)
         self.top[k] = np.argmax(self.bound[k])
+
+    def _scan_rows(self, whose: NDArray[Any], rows: NDArray[Any], highest_only: bool = False) -> None:
+        questions = int((self.task_end[rows] - rows).sum())
+        for_work(scan_rows, STEPS * questions)(whose, rows, highest_only, *self._parts())
 
     def _parts(self) -> tuple[PoolData, Bounds]:
         """The arguments that the kernels share."""
@@ -105,7 +112,7 @@ class Pool:
                 return None
             if partner >= 0:
                 return int(self.who[k]), i, partner, gain
-            scan_rows(np.array([k]), np.array([i]), False, *self._parts())
+            self._scan_rows(np.array([k]), np.array([i]))
             self.top[k] = np.argmax(self.bound[k])
 
     def change(
@@ -122,6 +129,7 @@ class Pool:
             for k in np.flatnonzero(self.who == annotator):
                 self._scan(int(k), int(k))
         for entry in entries:
-            scan_rows(np.arange(len(self.who)), np.full(len(self.who), entry), False, *self._parts())
-            compare_before(entry, *self._parts())
+            self._scan_rows(np.arange(len(self.who)), np.full(len(self.who), entry))
+            before = int(entry - self.task_start[entry]) * len(self.who)
+            for_work(compare_before, STEPS * before)(entry, *self._parts())
         self.top = np.argmax(self.bound, axis=1)

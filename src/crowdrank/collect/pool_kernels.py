@@ -81,7 +81,7 @@ def fill_row(k, i, first, last, pool, gain, lead):
     a, b, allowed = pool.alpha[person], pool.beta[person], pool.allowed[person]
     if not allowed[i]:
         for j in range(first, last):
-            gain[j] = -np.inf
+            gain[j], lead[j] = -np.inf, 0.0
         return
     if pool.simple:
         row_gains(i, first, last, pool.odds, variance, a, b, gain, lead)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.collect.belief_kernels import around, expected_narrowing
+from crowdrank.collect.gain_kernels import STEPS
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
@@ -25,6 +26,7 @@ from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_codes, s
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
 from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
 from crowdrank.methods.verdicts import verdicts
+from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_beta, check_positive
 from crowdrank.study import (
@@ -90,7 +92,7 @@ class State:
     @property
     def ties(self) -> float:
         """The tie parameter of the model, estimated from the counts."""
-        return float(tie_threshold(self.counts))
+        return float(tie_threshold.py_func(self.counts))
 
     @property
     def quality(self) -> Floats:
@@ -162,7 +164,7 @@ class State:
         """The state after judgments given by code."""
         new = {name: getattr(self, name).copy() for name in ARRAYS}
         who, one, other = (part.astype(np.int32) for part in (annotator, left, right))
-        play(who, one, other, outcome, *new.values())
+        for_work(play, STEPS * len(who))(who, one, other, outcome, *new.values())
         return replace(self, **new)
 
     def expecting(self, annotator: int, left: int, right: int) -> State:
@@ -172,9 +174,8 @@ class State:
         """
         variance = self.variance.copy()
         beta = self.alpha[annotator], self.beta[annotator]
-        for entry, factor in zip(
-            (left, right), expected_narrowing(left, right, self.mean, self.variance, *beta, self.ties), strict=True
-        ):
+        narrowing = for_work(expected_narrowing, STEPS)(left, right, self.mean, self.variance, *beta, self.ties)
+        for entry, factor in zip((left, right), narrowing, strict=True):
             variance[entry] *= factor
         return replace(self, variance=variance)
 
@@ -192,7 +193,7 @@ class State:
         quality = np.full(len(vocabulary.annotators), 0.5)
         new["mean"][entry], quality[who] = fit.score, fit.annotator_columns["quality"]
         annotator, left, right = who[pairs.annotator], entry[pairs.left], entry[pairs.right]
-        around(annotator, left, right, pairs.outcome, quality, *new.values())
+        for_work(around, STEPS * len(annotator))(annotator, left, right, pairs.outcome, quality, *new.values())
         return replace(start, **new)
 
     def consensus(self) -> Consensus:

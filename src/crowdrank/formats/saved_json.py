@@ -22,6 +22,8 @@ from crowdrank.study import Codes, Floats, Ids, JudgmentError, ids
 T = TypeVar("T")
 
 CHECKSUM = "checksum"
+LARGEST = 1e100  # number in a file: squares and sums of it are finite
+LARGEST_ID = 2**127  # whole number that polars can hold
 
 
 def saved_bytes(file_format: str, content: Mapping[str, Any]) -> bytes:
@@ -54,7 +56,7 @@ def load_saved(
         raise type(error)(f"{path}: {error}") from None
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
         reason = f" ({error})" if type(error) is ValueError else ""
-        raise JudgmentError(f"{path}: is not a whole {what}{reason}") from None
+        raise JudgmentError(f"{path}: is damaged, or is no {what}{reason}") from None
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -67,7 +69,7 @@ def _json(content: Mapping[str, Any], **options: Any) -> str:
     return json.dumps(content, default=lambda number: number.item(), **options)  # settings may be NumPy's numbers
 
 
-def saved_numbers(value: Any, *shape: int, least: float = -np.inf, most: float = np.inf) -> Floats:
+def saved_numbers(value: Any, *shape: int, least: float = -LARGEST, most: float = LARGEST) -> Floats:
     """Finite numbers of this shape and within these limits."""
     found = np.array(value, dtype=np.float64)
     if found.shape != shape:
@@ -88,6 +90,8 @@ def saved_names(value: Any) -> Ids:
     """Names, all different: texts, numbers, true and false."""
     if not (isinstance(value, list) and all(isinstance(name, str | int | float) for name in value)):
         raise ValueError("names are neither texts nor numbers")
+    if any(isinstance(name, int) and abs(name) >= LARGEST_ID for name in value):
+        raise ValueError("a name is too large a number")
     if len({str(name) for name in value}) < len(value):
         raise ValueError("a name occurs twice")
     "".join(map(str, value)).encode()  # a ValueError where a name holds half of a surrogate pair
@@ -98,6 +102,7 @@ def saved_texts(value: Any) -> tuple[str, ...]:
     """A list of texts."""
     if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
         raise ValueError("a list of texts holds something else")
+    "".join(value).encode()  # as in `saved_names`
     return tuple(value)
 
 

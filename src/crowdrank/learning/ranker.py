@@ -89,7 +89,8 @@ class Ranker:
     @classmethod
     def restore(cls, method: type[Learner], state: Mapping[str, Any]) -> Self:
         """The ranker of this `state`."""
-        crowd = {name: _column(values) for name, values in state["annotators"].items()}
+        names = saved_texts(list(state["annotators"]))
+        crowd = {name: _column(state["annotators"][name]) for name in names}
         if len({len(values) for values in crowd.values()}) > 1:
             raise ValueError("the columns of the annotators have different lengths")
         columns = saved_texts(state["columns"])

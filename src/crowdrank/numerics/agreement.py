@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from crowdrank.numerics.compiled import for_work, kernel
@@ -113,7 +112,7 @@ def _concordance(starts, place, rank, tree, pairs, agree):
         _count_in(tree, rank, start, group, np.int64(-1))  # empties the tree, only where it was filled
 
 
-@register_jitable
+@kernel
 def _count_in(tree, rank, first, end, times):
     for row in range(first, end):
         at = rank[row]
@@ -122,7 +121,7 @@ def _count_in(tree, rank, first, end, times):
             at += at & -at
 
 
-@register_jitable
+@kernel
 def _count(tree, upto):
     total = 0
     while upto > 0:

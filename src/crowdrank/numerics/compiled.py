@@ -16,12 +16,15 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba as nb
+import numpy as np
 from numba.core.caching import CompileResultCacheImpl, _Cache
+from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -29,7 +32,8 @@ from crowdrank import __version__
 
 KERNELS: list[Any] = []  # all kernels of the modules imported so far
 
-LITTLE_WORK = 3000  # milliseconds in Python
+DONE: dict[Any, int] = {}  # the work of each kernel so far
+LITTLE_WORK = 200_000  # about a tenth of a second in Python
 DIGEST = hashlib.sha256().digest_size
 ADVICE = "name a folder that can be written as NUMBA_CACHE_DIR, or run `crowdrank warm-up` where the package can be"
 
@@ -44,19 +48,44 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return compiled
 
 
-def for_work(compiled: Any, work: int) -> Any:
-    """The kernel; for little work the Python function behind it, because to compile one takes up to a second.
+def for_work(compiled: Any, work: int) -> Callable[..., Any]:
+    """The kernel; until it has done more than little work in this process, the Python function behind it.
 
-    Functions that it calls must be `register_jitable`, not kernels. `work` is about the number of passes of its loops.
+    To compile a kernel takes up to three seconds. Both give the same bits, if the kernel takes squares by
+    multiplication. `work` is about the number of passes of its innermost loops in this call.
     """
-    return compiled if work > LITTLE_WORK else compiled.py_func
+    DONE[compiled] = DONE.get(compiled, 0) + work
+    return compiled if DONE[compiled] > LITTLE_WORK else partial(_run_quietly, _in_python(compiled))
+
+
+@cache
+def _in_python(compiled: Any) -> Callable[..., Any]:
+    """The Python function behind a kernel, which calls the functions behind other kernels."""
+    function = compiled.py_func
+    names = {name: _in_python(each) for name, each in _called(function).items()}
+    known = {**function.__globals__, **names}
+    plain = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
+    known[function.__name__] = plain  # for one that calls itself
+    return plain
+
+
+def _called(function: Any) -> dict[str, Any]:
+    """The other kernels that a function calls, by the name it uses."""
+    known = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
+    return {name: each for name, each in known if isinstance(each, Dispatcher) and each.py_func is not function}
+
+
+def _run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Without NumPy's warnings about numbers that are not finite: compiled code gives none."""
+    with np.errstate(all="ignore"):
+        return function(*arguments)
 
 
 class KernelCache(_Cache):
     """The compiled forms of one function, in files."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._source = Path(function.__code__.co_filename)
+        self._function, self._source = function, Path(function.__code__.co_filename)
         self._name = f"{self._source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}"
         self._numba = CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # without looking for a folder of its own
         self._enabled = True
@@ -110,8 +139,14 @@ class KernelCache(_Cache):
         return f"{self._name}.{types}.nbc"
 
     def _stamp(self) -> tuple[str, ...]:
-        """What the code was made from: kernels contain code of other modules, hence the version of the package."""
-        return nb.__version__, __version__, _content_hash(self._source)
+        """What the code was made from: a kernel contains the code of the kernels that it calls."""
+        return nb.__version__, __version__, *map(_content_hash, sorted(_sources(self._function)))
+
+
+def _sources(function: Any) -> set[Path]:
+    """The files of a function and of all kernels that it calls."""
+    own = {Path(function.__code__.co_filename)}
+    return own.union(*(_sources(each.py_func) for each in _called(function).values()))
 
 
 @cache

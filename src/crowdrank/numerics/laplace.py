@@ -41,7 +41,8 @@ class Spread:
         """The variance of the difference of two scores of a task; without the inverse, as if they were independent."""
         if self.inverse is None:
             return self.variance[one] + self.variance[other]
-        return np.maximum(self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other), 0.0)
+        gap = self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other)
+        return _leading_digits(np.maximum(gap, 0.0))
 
 
 def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> Spread:
@@ -56,7 +57,9 @@ def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> 
     # A tiny ridge: the Hessian must have an inverse even if a direction has no curvature (no prior, no votes).
     inverse = np.linalg.inv(hessian + SMALLEST * np.eye(size))
     variance = np.maximum(np.einsum("ij,jk,ik->i", centre, inverse, centre, optimize=True), 0.0)
-    return Spread(variance.astype(np.float64), lambda one, other: inverse[one, other].astype(np.float64))
+    return Spread(
+        _leading_digits(variance.astype(np.float64)), lambda one, other: inverse[one, other].astype(np.float64)
+    )
 
 
 def block_spread(diagonal: Floats, one: Codes, other: Codes, curvature: Floats, starts: NDArray[np.int64]) -> Spread:
@@ -108,6 +111,12 @@ def probed_spread(hessian_product: Callable[[Floats], Floats], diagonal: Floats,
     variance = 1 / diagonal + rest / PROBES
     variance[:n] -= 1 / total
     return Spread(np.maximum(variance, 0.1 / diagonal))
+
+
+def _leading_digits(x: Floats) -> Floats:
+    """The first ten digits: the last ones of an inverse depend on the number of threads that BLAS uses."""
+    mantissa, exponent = np.frexp(x)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, 33)), exponent - 33))
 
 
 def _total(values: Floats, group: Codes) -> Floats:

@@ -6,7 +6,6 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from crowdrank.numerics.compiled import for_work, kernel
@@ -86,7 +85,7 @@ def _rank_intervals(score, error, points, starts, tail, nodes, low, high):
                     high[i] -= 1
 
 
-@register_jitable
+@kernel
 def _cell(grid, x):
     """The cell of an ascending grid that contains x, by bisection: np.searchsorted takes a second to compile."""
     low, high = 0, len(grid) - 1
@@ -99,7 +98,7 @@ def _cell(grid, x):
     return low
 
 
-@register_jitable
+@kernel
 def _quantile(share, n, mean, deviation):
     """The lowest rank at or below which the mixture of rounded normal variables has this share."""
     below, at = 0, n
@@ -112,7 +111,7 @@ def _quantile(share, n, mean, deviation):
     return at
 
 
-@register_jitable
+@kernel
 def _until(rank, mean, deviation):
     """The share of a mixture of rounded normal variables at or below a rank."""
     total = 0.0
@@ -121,7 +120,7 @@ def _until(rank, mean, deviation):
     return total / len(mean)
 
 
-@register_jitable
+@kernel
 def _normal(u):
     return math.erfc(-u / math.sqrt(2.0)) / 2
 

@@ -298,3 +298,16 @@ def test_informativeness_is_a_difference_of_entropies():
 def test_who_always_says_the_same_tells_nothing():
     curves = gaussians(np.zeros((1, 3)), np.array([[0.0, 1.0, -1.0]]), np.array([3]))
     assert np.max(informativeness(curves)) < 1e-12
+
+
+def test_measurements_instead_of_grades_are_noted():
+    """Grades that are nearly all different are merged, which a user must know; those of a scale are not noted."""
+    rng = np.random.default_rng(0)
+    columns = {"annotator": np.repeat(["ann", "bob"], 30), "item": [f"i{number}" for number in range(30)] * 2}
+    measured = cr.fit("gda", cr.judgments({**columns, "grade": rng.normal(size=60)}))
+    assert (
+        "60 of 60 grades are different, as measurements are: they are merged into 10 levels "
+        "(mean uses them as they are)"
+    ) in measured.notes
+    graded = cr.fit("gda", cr.judgments({**columns, "grade": rng.integers(0, 25, 60)}))
+    assert not [note for note in graded.notes if "merged" in note]

@@ -36,6 +36,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists import kernels
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
@@ -134,8 +135,9 @@ class ListModel:
         n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
         self.worth = np.exp(np.clip(x, -300, 300))
         self.total = sum_by(task, self.worth, len(self.vocabulary.tasks))
+        list_terms = for_work(kernels.list_terms, 4 * len(self.entry))
         sums, values = self.sum(
-            lambda rows, into: kernels.list_terms(
+            lambda rows, into: list_terms(
                 self._lists(rows), x, self.worth, self.total, self.task_starts, self.inverse_worth, into
             )
         )
@@ -149,8 +151,9 @@ class ListModel:
         n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
         moved = self.worth * v
         total = sum_by(task, moved, len(self.vocabulary.tasks))
+        list_product = for_work(kernels.list_hessian_product, 4 * len(self.entry))
         sums, _ = self.sum(
-            lambda rows, into: kernels.list_hessian_product(
+            lambda rows, into: list_product(
                 self._lists(rows), self.worth, moved, self.inverse_worth, self.total, total, self.task_starts, into
             )
         )
@@ -191,9 +194,8 @@ class ListModel:
         row = first[task] + place * sizes[task]
         table, everywhere = np.zeros(int((sizes**2).sum())), np.zeros(len(sizes))
         whole = slice(0, len(self.entry))
-        kernels.list_joint_curvatures(
-            self._lists(whole), self.worth, self.total, self.task_starts, row, place, table, everywhere
-        )
+        add_curvatures = for_work(kernels.list_joint_curvatures, len(self.entry) * int(sizes.max(initial=0)))
+        add_curvatures(self._lists(whole), self.worth, self.total, self.task_starts, row, place, table, everywhere)
         one, other = self.cells()
         return self.worth[one] * self.worth[other] * (table + everywhere[task[one]])
 

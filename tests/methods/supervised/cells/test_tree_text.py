@@ -70,5 +70,5 @@ def test_damaged_models_are_refused_with_one_clear_error(tmp_path):
     edited = re.sub(r"left_child=-?\d+", "left_child=0", whole)
     for broken in (edited, edited.replace('"checksum"', '"other"'), whole[: len(whole) // 2]):
         path.write_text(broken)
-        with pytest.raises(cr.JudgmentError, match=r"model.json: is (damaged|not a whole)"):
+        with pytest.raises(cr.JudgmentError, match=r"model.json: is damaged"):
             cr.load(path)

@@ -20,6 +20,7 @@ from crowdrank.consensus import Fit
 from crowdrank.methods.grades.curves import kernels
 from crowdrank.methods.grades.curves.kernels import Nodes
 from crowdrank.methods.grades.curves.scales import Scales
+from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.threads import RowSum
 from crowdrank.study import Codes, Floats
@@ -238,11 +239,11 @@ class CurveFit:
     def expect(self) -> float:
         """Update the posteriors of all entries given the curves; return the log-posterior of the curves."""
         rows, nodes, parameters = self.rows, self.nodes, self._parameters()
-        self.by_profile(
-            lambda r, _: kernels.log_curves(*_groups(rows.profile_starts, r), parameters, nodes, self.table)
-        )
+        log_curves = for_work(kernels.log_curves, 3 * self.table.size)
+        posteriors = for_work(kernels.posteriors, self.posterior.shape[1] * (len(rows.entry) + 3 * len(self.posterior)))
+        self.by_profile(lambda r, _: log_curves(*_groups(rows.profile_starts, r), parameters, nodes, self.table))
         _, evidence = self.by_entry(
-            lambda r, _: kernels.posteriors(
+            lambda r, _: posteriors(
                 *_groups(rows.entry_starts, r),
                 rows.entry_starts,
                 rows.profile,
@@ -260,8 +261,10 @@ class CurveFit:
         """Move all curves, and the crowd's, by one Newton step."""
         rows, parameters = self.rows, self._parameters()
         prior = kernels.CurvePrior(self.theta - self.crowd.centre[rows.scale], self.precision)
+        count, cells = len(rows.entry) * len(self.nodes.x), self.table.size * self.most
+        newton_steps = for_work(kernels.newton_steps, count + 3 * cells)
         equations, _ = self.by_profile(
-            lambda r, total: kernels.newton_steps(
+            lambda r, total: newton_steps(
                 *_groups(rows.profile_starts, r),
                 self.judgments,
                 self.posterior,
@@ -280,8 +283,9 @@ class CurveFit:
             for curves in (self.theta, centre):
                 self._standardise(curves)
         if self.ordered:
-            kernels.make_ascending(self.theta, 1 / np.maximum(self.steps.variance, 1e-12), self.n_levels)
-            kernels.make_ascending(centre, information, self.scale_levels)
+            make_ascending = for_work(kernels.make_ascending, self.theta.size * self.most * self.most)
+            make_ascending(self.theta, 1 / np.maximum(self.steps.variance, 1e-12), self.n_levels)
+            make_ascending(centre, information, self.scale_levels)
         self.crowd = crowd_curves(centre, self.scale_levels)
 
     def _crowd_step(self, equations: Floats) -> tuple[Floats, Floats]:

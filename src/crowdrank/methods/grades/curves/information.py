@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from crowdrank.methods.grades.curves.curves import Gaussians
-from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.study import Floats
 
 NODES = np.linspace(-4.0, 4.0, 33)
@@ -22,7 +22,8 @@ def informativeness(curves: Gaussians) -> tuple[Floats, Floats]:
     alone, paired = np.zeros(len(curves.mean)), np.zeros(len(curves.mean))
     with np.errstate(divide="ignore"):
         log_weight = np.log(curves.weight)
-    _information(curves.mean, curves.variance, log_weight, curves.n_levels, NODES, DENSITY, alone, paired)
+    inform = for_work(_information, 3 * len(NODES) * log_weight.size * log_weight.shape[1])
+    inform(curves.mean, curves.variance, log_weight, curves.n_levels, NODES, DENSITY, alone, paired)
     return alone, paired
 
 
@@ -35,7 +36,8 @@ def _information(mean, variance, log_weight, n_levels, nodes, density, alone, pa
         size = n_levels[a]
         for q in range(n):
             for g in range(size):
-                single[g, q] = log_weight[a, g] - (nodes[q] - mean[a, g]) ** 2 / (2 * variance[a])
+                distance = nodes[q] - mean[a, g]
+                single[g, q] = log_weight[a, g] - distance * distance / (2 * variance[a])
             gap = nodes[q] * math.sqrt(2.0)
             _log_chances_given_other(gap, size, mean[a], variance[a], log_weight[a], given)
             _log_chances_given_other(-gap, size, mean[a], variance[a], log_weight[a], other)

@@ -86,7 +86,7 @@ def graded_consensus(
             "difficulty": found.difficulty,
             "curve_columns": _curve_columns(judgments, study, curves.gaussians),
         },
-        notes=notes,
+        notes=(*notes, *study.scales.notes),
     )
 
 

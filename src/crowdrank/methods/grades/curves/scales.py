@@ -27,6 +27,7 @@ class Scales:
     level: Codes
     of_annotator: Codes
     grade: tuple[Floats, ...]  # per scale: the mean grade of each level, ascending
+    notes: tuple[str, ...] = ()
 
     @property
     def n_levels(self) -> NDArray[np.int64]:
@@ -45,12 +46,17 @@ def scales_of(grades: Grades, n_annotators: int) -> Scales:
     """
     kind = _kind_of_scale(grades, n_annotators)
     kinds, of_annotator = np.unique(kind, return_inverse=True)
-    level, means = np.zeros(len(grades), np.int32), []
+    level, means, notes = np.zeros(len(grades), np.int32), [], []
     for scale in range(len(kinds)):
         rows = np.flatnonzero(of_annotator[grades.annotator] == scale)
-        level[rows], mean = _levels(grades.grade[rows])
+        level[rows], mean, distinct = _levels(grades.grade[rows])
         means.append(mean)
-    return Scales(level, of_annotator.astype(np.int32), tuple(means))
+        if distinct > max(MOST_LEVELS, len(rows) / 2):
+            notes.append(
+                f"{distinct:,} of {len(rows):,} grades are different, as measurements are: they are merged into "
+                f"{len(mean)} levels (mean uses them as they are)"
+            )
+    return Scales(level, of_annotator.astype(np.int32), tuple(means), tuple(notes))
 
 
 def _kind_of_scale(grades: Grades, n_annotators: int) -> NDArray[np.int64]:
@@ -67,11 +73,12 @@ def _kind_of_scale(grades: Grades, n_annotators: int) -> NDArray[np.int64]:
     return np.where(fraction & (largest <= 1), 0, digits).astype(np.int64)
 
 
-def _levels(grade: Floats) -> tuple[Codes, Floats]:
-    """The level of each grade, and the mean grade of each level."""
+def _levels(grade: Floats) -> tuple[Codes, Floats, int]:
+    """The level of each grade, the mean grade of each level, and the number of different grades."""
     values, level = np.unique(grade, return_inverse=True)
-    if len(values) > MOST_LEVELS:
+    distinct = len(values)
+    if distinct > MOST_LEVELS:
         edges = np.unique(np.quantile(grade, np.arange(1, LEVELS) / LEVELS))
         level = np.unique(np.searchsorted(edges, grade, side="right"), return_inverse=True)[1]
         values = np.bincount(level, grade) / np.bincount(level)
-    return level.astype(np.int32), values.astype(np.float64)
+    return level.astype(np.int32), values.astype(np.float64), distinct

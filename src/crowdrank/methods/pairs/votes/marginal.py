@@ -27,7 +27,7 @@ from crowdrank.study import Codes, Floats
 WORK_PER_ROW = 32  # a row costs as much as so many rows of a plain kernel
 
 
-class Evaluation(NamedTuple):
+class MarginalEvaluation(NamedTuple):
     """The log-posterior at a point, with its sign turned."""
 
     value: float
@@ -49,8 +49,8 @@ class MarginalModel:
         self.parts = _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
 
-    def evaluate(self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False) -> Evaluation:
-        """The value, its gradient, the posterior of quality; if `curved`, curvatures are kept for `diagonal` and others."""
+    def evaluate(self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False) -> MarginalEvaluation:
+        """The value, gradient and posterior of quality; if `curved`, the curvatures are kept for `diagonal`."""
         size = self.layout.size
         posterior, sums = np.empty(qualities.share.shape), np.zeros((len(self.parts), 2 * size))
         score, ties, bias = self._blocks(x)
@@ -68,7 +68,7 @@ class MarginalModel:
         gradient, curvature = sums.sum(axis=0).reshape(2, -1)
         if curved:
             self.profile_curvature = curvature
-        return Evaluation(sum(values) + self._add_priors(x, hyper, gradient), gradient, posterior)
+        return MarginalEvaluation(sum(values) + self._add_priors(x, hyper, gradient), gradient, posterior)
 
     def _blocks(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Scores, log tie thresholds and biases; the latter two are empty where they are not free."""

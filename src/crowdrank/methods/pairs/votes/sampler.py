@@ -20,7 +20,7 @@ import numpy as np
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
-from crowdrank.methods.pairs.votes.marginal import Evaluation, MarginalModel
+from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
 from crowdrank.methods.verdicts import LEAST_SHARE
 from crowdrank.numerics.newton import dot
@@ -92,7 +92,7 @@ class Chain:
         self.now = self._evaluation(mode.x)
         self.focus(mode)
 
-    def _evaluation(self, x: Floats) -> Evaluation:
+    def _evaluation(self, x: Floats) -> MarginalEvaluation:
         return self.model.evaluate(x, self.qualities, self.hyper)
 
     def focus(self, at: Mode) -> None:

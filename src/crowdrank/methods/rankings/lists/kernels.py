@@ -62,14 +62,14 @@ def list_terms(lists, score, worth, total, task_starts, inverse_worth, into):
                 inverse_worth[group + r] = inverse
                 value += w * math.log(among)
                 group_once += share * inverse
-                group_twice += (share * inverse) ** 2
+                group_twice += share * inverse * share * inverse
                 full_once += inverse
                 full_twice += inverse * inverse
             for row in range(group, after):
                 e = entry[row]
                 value -= w * choices * part * score[e]
                 into[e] += w * (worth[e] * (once + group_once) - choices * part)
-                into[n + e] += w * (worth[e] * (once + group_once) - worth[e] ** 2 * (twice + group_twice))
+                into[n + e] += w * (worth[e] * (once + group_once) - worth[e] * worth[e] * (twice + group_twice))
             once += full_once
             twice += full_twice
             group = after
@@ -79,7 +79,7 @@ def list_terms(lists, score, worth, total, task_starts, inverse_worth, into):
             for row in range(start, end):
                 e = entry[row]
                 into[e] -= w * worth[e] * once
-                into[n + e] -= w * (worth[e] * once - worth[e] ** 2 * twice)
+                into[n + e] -= w * (worth[e] * once - worth[e] * worth[e] * twice)
     return value
 
 
@@ -145,9 +145,9 @@ def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table
             for r in range(choices):
                 share = 1.0 - r * part
                 inverse = 1.0 / (rest + share * own)
-                mixed += share * inverse**2
-                both += (share * inverse) ** 2
-                full += inverse**2
+                mixed += share * inverse * inverse
+                both += share * inverse * share * inverse
+                full += inverse * inverse
             for row in range(group, after):
                 i = entry[row]
                 for other in range(row + 1, end):
@@ -173,7 +173,8 @@ def _sum_of_inverse_squares(start, end, entry, tied, worth, below):
         after = _end_of_group(group, end, tied)
         size, own = after - group, _sum(entry, group, after, worth)
         for r in range(size):
-            total += 1 / (below[after - start] + (1.0 - r / size) * own) ** 2
+            among = below[after - start] + (1.0 - r / size) * own
+            total += 1 / (among * among)
         group = after
     return total
 
