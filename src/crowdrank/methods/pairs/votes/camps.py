@@ -63,7 +63,7 @@ def camp_rankings(study: VoteStudy, camp: Codes) -> dict[str, NDArray[Any]]:
         theirs = _subset(pairs, of_row == number)
         table = votes(theirs, vocabulary, pooled=True)
         model = explicit_model(table, POOLED, vocabulary, ModelVariant(study.variant.link), None)
-        found = find_optimum(model, start_of(model, vocabulary, None), max_iter=200, tol=1e-6)
+        found = find_optimum(model, start_of(model, vocabulary, None), vocabulary, max_iter=200, tol=1e-6)
         score = centred(found.x[: model.n_entries], vocabulary.entry_task)
         rank = rank_within(score, vocabulary.entry_task)
         order = np.lexsort((rank, vocabulary.entry_task))

@@ -11,9 +11,10 @@ import numpy as np
 from crowdrank.convert import TIED, Votes
 from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel
-from crowdrank.methods.profiles import Profiles
-from crowdrank.numerics.newton import Minimum, minimise
+from crowdrank.methods.profiles import POOLED, Profiles
+from crowdrank.numerics.newton import Minimum, dot, minimise
 from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.task_blocks import graph_blocks, inverse
 from crowdrank.study import Floats, Gold, Vocabulary
 
 ODDS_FACTOR = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
@@ -21,7 +22,9 @@ START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never ch
 TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
 BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one side, in log-odds
 SPREAD_ROUNDS = 8
+LARGEST_BLOCK = 1000  # entries of a task whose curvature is inverted
 SETTLED = 0.02  # change of the logarithm of the spread in a round
+CLEARLY = 5.0  # difference of Akaike's criterion that is not random
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +106,80 @@ def _start_quality(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) 
     return (right + 2 * everybody) / (total + 2)
 
 
-def find_optimum(model: VoteModel, start: Floats, *, max_iter: int, tol: float) -> Minimum:
+def find_optimum(model: VoteModel, start: Floats, vocabulary: Vocabulary, *, max_iter: int, tol: float) -> Minimum:
     """The optimum; the spread of the scores is learned where they have no virtual wins and losses."""
-    n, profiles = model.n_entries, slice(model.n_entries, None)
     if model.free:
+        profiles = slice(model.n_entries, None)
         start = minimise(model, start, max_iter=100, tol=0.1, fixed=profiles, what="start").x
-    for _ in range(SPREAD_ROUNDS if model.priors.score is None else 0):
-        start = minimise(model, start, max_iter=30, tol=0.05, rough=True, what="spread of scores").x
-        model.evaluate(start)
-        hyper = Hyperparameters(model.priors.spread).learned(start[:n], {}, 1 / np.maximum(model.diagonal(), 1e-9))
-        change, model.priors = np.log(hyper.spread / model.priors.spread), replace(model.priors, spread=hyper.spread)
-        if abs(change) < SETTLED:
-            break
+    if model.priors.score is None:
+        start, _ = _learn_spread(model, start, vocabulary)
     return minimise(model, start, max_iter=max_iter, tol=tol, what="scores and annotators")
+
+
+def least_spread(table: Votes, vocabulary: Vocabulary, link: Link) -> float:
+    """The spread that scores must have at least to predict votes, if all annotators count the same; usually 0.
+
+    It is more where items are only compared with others of about the same score. `table` is pooled.
+    """
+    model = explicit_model(table, POOLED, vocabulary, ModelVariant(link), None)
+    _, widened = _learn_spread(model, start_of(model, vocabulary, None), vocabulary)
+    return model.priors.spread if widened else 0.0
+
+
+def _learn_spread(model: VoteModel, start: Floats, vocabulary: Vocabulary) -> tuple[Floats, bool]:
+    """Set the spread of the scores to what fits them; where they are then, and whether that is more than is likely."""
+    if np.diff(vocabulary.task_starts).max(initial=0) > LARGEST_BLOCK:
+        start, variance, _ = _at_spread(model, start, model.priors.spread, None)
+        spread = Hyperparameters().learned(start[: model.n_entries], {}, variance).spread
+        model.priors = replace(model.priors, spread=spread)
+        return start, False
+    start, variance, loss_if_wide = _at_spread(model, start, START_SPREAD, vocabulary)
+    loss = loss_if_wide
+    for _ in range(SPREAD_ROUNDS):
+        spread = Hyperparameters().learned(start[: model.n_entries], {}, variance).spread
+        settled = abs(np.log(spread / model.priors.spread)) < SETTLED
+        start, variance, loss = _at_spread(model, start, spread, vocabulary)
+        if settled:
+            break
+    if loss_if_wide > loss - CLEARLY:
+        return start, False
+    return _widened(model, start, loss, vocabulary), True
+
+
+def _widened(model: VoteModel, start: Floats, loss: float, vocabulary: Vocabulary) -> Floats:
+    """Increase the spread for as long as that predicts votes better.
+
+    Where items are only compared with others of about the same score, gaps are small though scores are not. Scores that
+    were all drawn from one normal distribution would have small gaps only if its spread were small.
+    """
+    while model.priors.spread < START_SPREAD:
+        before = model.priors
+        wider, _, next_loss = _at_spread(model, start, 2 * before.spread, vocabulary)
+        if next_loss >= loss:
+            model.priors = before
+            break
+        start, loss = wider, next_loss
+    return start
+
+
+def _at_spread(
+    model: VoteModel, start: Floats, spread: float, vocabulary: Vocabulary | None
+) -> tuple[Floats, Floats, float]:
+    """The most likely parameters with this spread, the variance of the scores, and Akaike's criterion (half of it)."""
+    model.priors = replace(model.priors, spread=spread)
+    x = minimise(model, start, max_iter=100, tol=0.02, what="spread of scores").x
+    value, _ = model.evaluate(x)
+    score = x[: model.n_entries]
+    variance = 1 / np.maximum(model.diagonal()[: len(score)], 1e-9)
+    if vocabulary is not None:
+        variance = _score_variance(model, vocabulary)
+    free = len(score) - float(variance.sum()) / spread**2  # the effective number of parameters
+    return x, variance, value - dot(score, score) / (2 * spread**2) + free
+
+
+def _score_variance(model: VoteModel, vocabulary: Vocabulary) -> Floats:
+    """The variance of every score, given the annotators' parameters."""
+    n, weight = model.n_entries, np.maximum(model.curvatures[:, 0], 0.0)
+    prior = np.full(n, 1 / model.priors.spread**2)
+    precision = graph_blocks(vocabulary.task_starts, model.votes.winner, model.votes.loser, weight, prior)
+    return precision.map(inverse).diagonal(n)

@@ -20,6 +20,7 @@ from crowdrank.methods.pairs.votes.explicit import (
     ModelVariant,
     explicit_model,
     find_optimum,
+    least_spread,
     start_of,
     start_scores,
     usual_ties,
@@ -196,7 +197,8 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     ties = usual_ties(study.table, study.variant.link) or 0.0
     values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
     start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
-    hyper = Hyperparameters(ties=(ties, TIE_SPREAD), usual_ties=ties)
+    least = least_spread(votes(study.pairs, vocabulary, pooled=True), vocabulary, study.variant.link)
+    hyper = Hyperparameters(least_spread=least, ties=(ties, TIE_SPREAD), usual_ties=ties)
     tol = max(settings.tol, FINEST)
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=tol)
     posterior, draws = _posterior(settings, model, found, study)
@@ -216,7 +218,7 @@ def _optimum(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) 
     """The model with a value for every parameter, and the most likely ones."""
     model = explicit_model(study.table, study.profiles, study.vocabulary, study.variant, settings.prior)
     start = start_of(model, study.vocabulary, gold)
-    return model, find_optimum(model, start, max_iter=settings.max_iter, tol=settings.tol)
+    return model, find_optimum(model, start, study.vocabulary, max_iter=settings.max_iter, tol=settings.tol)
 
 
 def _scores(model: VoteModel, optimum: Minimum, study: VoteStudy) -> Floats:
@@ -261,6 +263,7 @@ def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabu
     """Whether the posterior can be sampled in a reasonable time."""
     return (
         hyper.virtual != 0.0  # without a prior there is no posterior
+        and hyper.least_spread == 0.0  # otherwise scores were not drawn from one normal distribution
         and len(model.rows.winner) <= MOST_SAMPLED_VOTES
         and int(np.diff(vocabulary.task_starts).max(initial=0)) <= LARGEST_BLOCK
     )

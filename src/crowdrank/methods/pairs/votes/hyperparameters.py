@@ -46,6 +46,7 @@ class Hyperparameters:
     """The distributions of all parameters but quality."""
 
     spread: float = START_SPREAD  # standard deviation of the scores
+    least_spread: float = 0.0
     virtual: float | None = None  # instead: virtual wins and losses of every item
     ties: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of the log tie thresholds
     bias: tuple[float, float] = (0.0, 1.0)  # the same of the biases towards the left item
@@ -62,7 +63,8 @@ class Hyperparameters:
         """Those that fit these parameters, known with this variance."""
         n, changes = len(score), {}
         if self.virtual is None:
-            changes["spread"] = SCORE_VARIANCE.given(score**2 + variance[:n]).typical ** 0.5
+            spread = SCORE_VARIANCE.given(score**2 + variance[:n]).typical ** 0.5
+            changes["spread"] = max(spread, self.least_spread)
         for name, values in profiles.items():
             _, spread = getattr(self, name)
             mean, _ = self._mean(name, values, spread)
@@ -75,7 +77,7 @@ class Hyperparameters:
         """A random choice among those that fit these parameters."""
         changes = {}
         if self.virtual is None:
-            changes["spread"] = SCORE_VARIANCE.given(score**2).draw(rng) ** 0.5
+            changes["spread"] = max(SCORE_VARIANCE.given(score**2).draw(rng) ** 0.5, self.least_spread)
         for name, values in profiles.items():
             _, spread = getattr(self, name)
             mean, error = self._mean(name, values, spread)

@@ -49,7 +49,9 @@ class MarginalModel:
         self.parts = _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
 
-    def evaluate(self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False) -> MarginalEvaluation:
+    def evaluate(
+        self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False
+    ) -> MarginalEvaluation:
         """The value, gradient and posterior of quality; if `curved`, the curvatures are kept for `diagonal`."""
         size = self.layout.size
         posterior, sums = np.empty(qualities.share.shape), np.zeros((len(self.parts), 2 * size))

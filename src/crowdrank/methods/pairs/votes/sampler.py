@@ -143,7 +143,8 @@ class Chain:
         # The density of scores given their spread decreases as the volume grows: the prior of the spread remains.
         shape, scale = SCORE_VARIANCE
         prior = -2 * shape * math.log(factor) - scale / self.hyper.spread**2 * (factor**-2 - 1)
-        if math.log(self.rng.random()) < self.now.value - scaled.value + prior:
+        allowed = hyper.spread >= hyper.least_spread
+        if math.log(self.rng.random()) < self.now.value - scaled.value + prior and allowed:
             self.x, self.hyper, self.now = x, hyper, scaled
 
 
