@@ -11,18 +11,24 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of
+from crowdrank.methods.pairs.votes.crowd import FURTHEST, Crowd, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, find_mode, follow, mode_at, with_learned
-from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS
+from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS, WIDTH
 from crowdrank.study import Floats, Gold, Vocabulary
 
 UNDECIDED_CROWD = 0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED
 START_STEPS = 20
 ROUGH = 0.1  # standard errors
 ROUNDS = 30
+REFINEMENTS = 4
+UNLIKELY = 1e-3
+# Of r = 2η − 1. Qualities of all annotators and the spread of the scores change together, by more than the votes of one
+# annotator with given scores suggest: the possible qualities must reach further than those.
+FINEST_STEP = 0.025
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,11 +97,24 @@ def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: flo
     x[: model.n_entries] *= sign
     at = mode_at(model, vocabulary, x, centre.crowd, centre.hyper)
     rough = find_mode(model, vocabulary, with_learned(model, at), max_iter=START_STEPS, tol=ROUGH)
-    crowd = refined(rough.crowd, rough.posterior)
-    if crowd is rough.crowd:
-        return follow(model, vocabulary, rough, max_iter=max_iter, tol=tol)
-    at = mode_at(model, vocabulary, rough.x, crowd, rough.hyper)
-    return find_mode(model, vocabulary, at, max_iter=max_iter, tol=tol)
+    mode = rough
+    for _ in range(REFINEMENTS):
+        crowd = refined(mode.crowd, mode.posterior)
+        if crowd is mode.crowd:
+            return follow(model, vocabulary, mode, max_iter=max_iter, tol=tol)
+        at = mode_at(model, vocabulary, mode.x, crowd, mode.hyper)
+        mode = find_mode(model, vocabulary, at, max_iter=max_iter, tol=tol)
+        if not _at_an_end(mode).any():
+            break
+    return mode
+
+
+def _at_an_end(mode: Mode) -> NDArray[np.bool_]:
+    """Which profiles have a likely quality at an end of their possible qualities that is not the end of the scale."""
+    first, step, _ = mode.crowd.qualities
+    last = first + (N_QUALITIES - 1) * step
+    low, high = mode.posterior[:, 0] > UNLIKELY, mode.posterior[:, -1] > UNLIKELY
+    return np.asarray((low & (first > step - FURTHEST)) | (high & (last < FURTHEST - step)))
 
 
 def refined(crowd: Crowd, posterior: Floats) -> Crowd:
@@ -103,9 +122,9 @@ def refined(crowd: Crowd, posterior: Floats) -> Crowd:
     r = 2 * crowd.quality - 1
     mean = (posterior * r).sum(axis=1)
     error = np.sqrt((posterior * (r - mean[:, None]) ** 2).sum(axis=1))
-    if not (error < crowd.step).any():
+    if not (error < 2 * WIDTH).any():
         return crowd
-    finer = crowd_of(mean, np.where(error < crowd.step, np.maximum(error, crowd.step / N_QUALITIES * 4), np.inf), None)
+    finer = crowd_of(mean, np.where(error < 2 * WIDTH, np.maximum(error, FINEST_STEP), np.inf), None)
     return replace(finer, share=crowd.share, counts=crowd.counts)
 
 

@@ -41,8 +41,10 @@ class MarginalModel:
     def __init__(
         self, votes: Votes, profile: Codes, n_entries: int, n_profiles: int, normal: bool, free: tuple[str, ...]
     ) -> None:
-        self.rows = VoteRows(profile, votes.winner, votes.loser, votes.kind, votes.weight)
-        self.starts = np.searchsorted(profile, np.arange(n_profiles + 1))
+        columns = profile, votes.winner, votes.loser, votes.kind, votes.weight
+        by_profile = np.argsort(profile, kind="stable")
+        self.rows = VoteRows(*(column[by_profile] for column in columns))
+        self.starts = np.searchsorted(self.rows.profile, np.arange(n_profiles + 1))
         self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
         self.free = tuple(name for name in free if name in ("ties", "bias"))
         self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
