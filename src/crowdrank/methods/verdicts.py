@@ -1,8 +1,8 @@
 """A plain word for every annotator, from the posterior of their quality.
 
 Quality is one of 25 values. How common each is in the crowd is learned from all annotators, so that a few votes are
-read as those of an annotator like the others. An accusation needs evidence: of honest annotators, at most one in a
-hundred should be called random or reversed.
+read as those of an annotator like the others. An accusation needs evidence: of annotators whose quality is .7 or more,
+at most one in a hundred is called random or reversed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ VIRTUAL_ANNOTATORS = 10.0
 LEAST_SHARE = 1e-12
 ROUNDS = 30
 SURE = 0.95  # probability of being better than chance
-ACCUSED = 0.9  # probability of being no better than chance, or of being reversed
-CHANCE = (0.36, 0.64)  # qualities that count as guessing
+ACCUSED = 0.9  # probability of a quality below HONEST
+HONEST = 0.66
 WEAK = 0.65
 
 
@@ -63,13 +63,13 @@ def words_for(quality: Floats, posterior: Floats) -> NDArray[np.object_]:
     """The words for posteriors of quality: annotator × possible quality.
 
     informative, or weak where quality is below WEAK: very probably better than chance. reversed: very probably worse.
-    random: probably close to chance. unclear: too few votes to tell.
+    random: probably below HONEST, and perhaps no better than chance. unclear: too few votes to tell.
     """
     mean = (quality * posterior).sum(axis=1)
     better, worse = (posterior * (quality > 0.5)).sum(axis=1), (posterior * (quality < 0.48)).sum(axis=1)
-    close = (posterior * ((quality > CHANCE[0]) & (quality < CHANCE[1]))).sum(axis=1)
+    poor = (posterior * (quality < HONEST)).sum(axis=1)
     word = np.full(len(quality), "unclear", dtype=object)
-    word[close >= ACCUSED] = "random"
+    word[poor >= ACCUSED] = "random"
     word[better >= SURE] = "weak"
     word[(better >= SURE) & (mean >= WEAK)] = "informative"
     word[(worse >= SURE) & (mean <= 1 - WEAK)] = "reversed"
