@@ -42,7 +42,7 @@ class CrowdThurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     intervals: bool = True

@@ -42,7 +42,7 @@ class Thurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8

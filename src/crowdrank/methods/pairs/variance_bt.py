@@ -43,7 +43,7 @@ class VarianceBT:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     slope_spread: float = 1.0  # prior standard deviation of the logarithm of the slopes
     intervals: bool = True
     max_iter: int = 60
