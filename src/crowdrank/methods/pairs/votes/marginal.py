@@ -41,9 +41,9 @@ class MarginalModel:
     def __init__(
         self, votes: Votes, profile: Codes, n_entries: int, n_profiles: int, normal: bool, free: tuple[str, ...]
     ) -> None:
-        columns = profile, votes.winner, votes.loser, votes.kind, votes.weight
-        by_profile = np.argsort(profile, kind="stable")
-        self.rows = VoteRows(*(column[by_profile] for column in columns))
+        order = np.argsort(profile, kind="stable")
+        sides = votes.winner[order], votes.loser[order]
+        self.rows = VoteRows(profile[order], *sides, votes.kind[order], votes.weight[order])
         self.starts = np.searchsorted(self.rows.profile, np.arange(n_profiles + 1))
         self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
         self.free = tuple(name for name in free if name in ("ties", "bias"))
