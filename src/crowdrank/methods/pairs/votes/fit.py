@@ -14,6 +14,7 @@ from crowdrank.convert import Votes, as_pairs, votes
 from crowdrank.methods.pairs.votes.annotators import describe_annotators
 from crowdrank.methods.pairs.votes.approximation import curvature_spread, explicit_spread
 from crowdrank.methods.pairs.votes.camps import camp_rankings
+from crowdrank.methods.pairs.votes.canonical import canonical_order
 from crowdrank.methods.pairs.votes.crowd import crowd_of, perfect_crowd
 from crowdrank.methods.pairs.votes.explicit import (
     TIE_SPREAD,
@@ -170,7 +171,7 @@ def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
     if settings.prior is not None or many or not _can_sample(marginal, _hyper(model, None), vocabulary):
         spread = explicit_spread(model, optimum.x, vocabulary)
         return Found(from_curvature(score, spread, vocabulary), optimum.fit, chosen)
-    mode = mode_at(marginal, vocabulary, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
+    mode = mode_at(marginal, vocabulary.task_starts, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
     draws = _draws(marginal, mode, vocabulary)
     return Found(from_draws(draws, mode, 1.0, study.table, vocabulary, score), optimum.fit, chosen)
 
@@ -182,8 +183,10 @@ def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold 
     theta, marginal, hyper = model.layout.unpack(optimum.x), study.marginal_model(), _hyper(model, settings.prior)
     x = marginal.layout.pack(**{name: getattr(theta, name) for name in marginal.layout.slices})
     unknown = np.full(marginal.n_profiles, np.inf)
-    mode = mode_at(marginal, vocabulary, x, crowd_of(np.zeros_like(unknown), unknown, model.priors.quality), hyper)
-    mode = mode_at(marginal, vocabulary, x, refined(mode.crowd, mode.posterior), hyper)
+    mode = mode_at(
+        marginal, vocabulary.task_starts, x, crowd_of(np.zeros_like(unknown), unknown, model.priors.quality), hyper
+    )
+    mode = mode_at(marginal, vocabulary.task_starts, x, refined(mode.crowd, mode.posterior), hyper)
     crowd = LearnedCrowd(mode, 1.0)
     posterior, draws = _posterior(settings, marginal, crowd, study, _scores(model, optimum, study))
     annotators = describe_annotators(study.judgments, study.profiles, marginal, crowd, draws, camps=False)
@@ -272,7 +275,10 @@ def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabu
 def _draws(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Draws:
     draws = min(max(VOTES_DRAWN // max(len(model.rows.winner), 1), FEWEST_DRAWS), MOST_DRAWS)
     warm_up = min(max(draws, FEWEST_WARM_UP), MOST_WARM_UP)
-    return sample(model, mode, vocabulary, draws=draws, warm_up=warm_up)
+    order = canonical_order(model, vocabulary.task_starts)
+    ordered = order.model(model)
+    found = sample(ordered, order.mode(ordered, mode), order.task_starts, draws=draws, warm_up=warm_up)
+    return order.restored(model, found)
 
 
 def repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:

@@ -51,8 +51,8 @@ def fit_learned_crowd(
 ) -> LearnedCrowd:
     """The best mode that can be found; with gold, the image that agrees with it."""
     undecided = replace(unknown_crowd(model.n_profiles), share=UNDECIDED_CROWD)
-    at = mode_at(model, vocabulary, start, undecided, hyper)
-    centre = follow(model, vocabulary, at, max_iter=START_STEPS, tol=ROUGH)
+    at = mode_at(model, vocabulary.task_starts, start, undecided, hyper)
+    centre = follow(model, vocabulary.task_starts, at, max_iter=START_STEPS, tol=ROUGH)
     if gold is not None:
         up = agreement_with_gold(model, centre.x, gold, vocabulary) >= 0
     else:
@@ -95,15 +95,15 @@ def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: flo
     """The mode near one of the two images, with the possible qualities of every profile where its votes are likely."""
     x = centre.x.copy()
     x[: model.n_entries] *= sign
-    at = mode_at(model, vocabulary, x, centre.crowd, centre.hyper)
-    rough = find_mode(model, vocabulary, with_learned(model, at), max_iter=START_STEPS, tol=ROUGH)
+    at = mode_at(model, vocabulary.task_starts, x, centre.crowd, centre.hyper)
+    rough = find_mode(model, vocabulary.task_starts, with_learned(model, at), max_iter=START_STEPS, tol=ROUGH)
     mode = rough
     for _ in range(REFINEMENTS):
         crowd = refined(mode.crowd, mode.posterior)
         if crowd is mode.crowd:
-            return follow(model, vocabulary, mode, max_iter=max_iter, tol=tol)
-        at = mode_at(model, vocabulary, mode.x, crowd, mode.hyper)
-        mode = find_mode(model, vocabulary, at, max_iter=max_iter, tol=tol)
+            return follow(model, vocabulary.task_starts, mode, max_iter=max_iter, tol=tol)
+        at = mode_at(model, vocabulary.task_starts, mode.x, crowd, mode.hyper)
+        mode = find_mode(model, vocabulary.task_starts, at, max_iter=max_iter, tol=tol)
         if not _at_an_end(mode).any():
             break
     return mode

@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.numerics.quasi_newton import descend
 from crowdrank.numerics.task_blocks import TaskBlocks, graph_blocks, inverse
-from crowdrank.study import Floats, Vocabulary
+from crowdrank.study import Floats
 
 MAX_ROUNDS = 15
 STEPS_PER_ROUND = 8
@@ -40,33 +41,35 @@ class Mode:
     converged: bool
 
 
-def find_mode(model: MarginalModel, vocabulary: Vocabulary, start: Mode, *, max_iter: int, tol: float) -> Mode:
+def find_mode(model: MarginalModel, task_starts: NDArray[np.int64], start: Mode, *, max_iter: int, tol: float) -> Mode:
     """The mode from a start; distributions that are not given are learned."""
     mode = start
     for _ in range(MAX_ROUNDS):
         before = mode
-        mode = with_learned(model, follow(model, vocabulary, mode, max_iter=STEPS_PER_ROUND, tol=ROUGH))
+        mode = with_learned(model, follow(model, task_starts, mode, max_iter=STEPS_PER_ROUND, tol=ROUGH))
         if _change(before, mode) < SETTLED:
             break
-    return follow(model, vocabulary, mode, max_iter=max_iter, tol=tol)
+    return follow(model, task_starts, mode, max_iter=max_iter, tol=tol)
 
 
-def mode_at(model: MarginalModel, vocabulary: Vocabulary, x: Floats, crowd: Crowd, hyper: Hyperparameters) -> Mode:
+def mode_at(
+    model: MarginalModel, task_starts: NDArray[np.int64], x: Floats, crowd: Crowd, hyper: Hyperparameters
+) -> Mode:
     """The curvature at a point."""
     value, _, posterior = model.evaluate(x, crowd.qualities, hyper, curved=True)
     value += hyper.penalty(model.n_entries) + crowd.penalty
     variance = 1 / model.diagonal()
     precision = covariance = None
-    if np.diff(vocabulary.task_starts).max(initial=0) <= LARGEST_BLOCK:
+    if np.diff(task_starts).max(initial=0) <= LARGEST_BLOCK:
         n, weight = model.n_entries, np.maximum(model.gap_curvature, 0.0)
         sides = model.rows.winner, model.rows.loser
-        precision = graph_blocks(vocabulary.task_starts, *sides, weight, model.prior_curvature[:n])
+        precision = graph_blocks(task_starts, *sides, weight, model.prior_curvature[:n])
         covariance = precision.map(inverse)
         variance[:n] = covariance.diagonal(n)
     return Mode(x, crowd, hyper, value, posterior, precision, covariance, variance, 0, True)
 
 
-def follow(model: MarginalModel, vocabulary: Vocabulary, mode: Mode, *, max_iter: int, tol: float) -> Mode:
+def follow(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, *, max_iter: int, tol: float) -> Mode:
     """Quasi-Newton steps with the distributions as they are."""
     n = model.n_entries
 
@@ -80,7 +83,7 @@ def follow(model: MarginalModel, vocabulary: Vocabulary, mode: Mode, *, max_iter
     found = descend(
         lambda x: model.evaluate(x, qualities, mode.hyper), mode.x, precondition, max_iter=max_iter, tol=tol
     )
-    new = mode_at(model, vocabulary, found.point.x, mode.crowd, mode.hyper)
+    new = mode_at(model, task_starts, found.point.x, mode.crowd, mode.hyper)
     return replace(new, steps=mode.steps + found.steps, converged=found.converged)
 
 

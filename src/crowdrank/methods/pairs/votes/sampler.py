@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
@@ -26,7 +27,7 @@ from crowdrank.methods.verdicts import LEAST_SHARE
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.task_blocks import cholesky, inverse_of_triangle
-from crowdrank.study import Floats, Vocabulary
+from crowdrank.study import Floats
 
 LEAPS = 4
 LONGEST_ANGLE = math.pi / 8  # of one leap
@@ -149,7 +150,7 @@ class Chain:
 
 
 def sample(
-    model: MarginalModel, mode: Mode, vocabulary: Vocabulary, *, draws: int, warm_up: int, seed: int = 0
+    model: MarginalModel, mode: Mode, task_starts: NDArray[np.int64], *, draws: int, warm_up: int, seed: int = 0
 ) -> Draws:
     """Draws from the posterior; distributions that are given stay as they are."""
     chain, total = Chain(model, mode, seed), np.zeros(len(mode.x))
@@ -162,7 +163,7 @@ def sample(
         total += chain.x * (warm_up // 4 <= number < warm_up // 2)
         if number + 1 == warm_up // 2:  # the mode is not the middle
             centre = total / (warm_up // 2 - warm_up // 4)
-            chain.focus(mode_at(model, vocabulary, centre, chain.crowd, chain.hyper))
+            chain.focus(mode_at(model, task_starts, centre, chain.crowd, chain.hyper))
     xs, gradients = np.empty((2, draws, len(mode.x)))
     posterior, spread = np.zeros_like(mode.posterior), np.empty(draws)
     for number in range(draws):
