@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crowdrank.methods.pairs.votes.fit import VoteStudy
 
 MEMBER = 0.95  # probability of agreeing, or of disagreeing, of a member of a camp
-SIZEABLE = 0.25  # share of the evidence that makes a camp
+SIZEABLE = 1 / 3  # share of the evidence that makes a camp
 FEWEST = 2  # members of a camp
 DOUBT = 0.95  # a less probable ranking is called uncertain
 
