@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crowdrank.methods.pairs.votes.camps import camps_note, camps_of
 from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.posterior import LEVEL, quality_interval
+from crowdrank.methods.pairs.votes.posterior import DIGITS, LEVEL, quality_interval
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.profiles import Profiles
 from crowdrank.methods.result import annotator_columns, evidence_per_preference
@@ -47,8 +47,8 @@ def describe_annotators(
     posterior = found.mode.posterior if draws is None else draws.posterior
     posterior = _discounted(posterior, crowd.qualities.share, evidence_per_preference(judgments)[profiles.annotator])
     quality = crowd.quality
-    low, high = quality_interval(quality, crowd.step, posterior)
-    mean = (quality * posterior).sum(axis=1)
+    low, high = (end.round(DIGITS) for end in quality_interval(quality, crowd.step, posterior))
+    mean = (quality * posterior).sum(axis=1).round(DIGITS)
     verdict = words_for(quality, posterior)
     alone = ~_overlapping(model)
     verdict[alone] = "unclear"
@@ -96,7 +96,7 @@ def _alone_note(names: NDArray[Any]) -> tuple[str, ...]:
 def _other_parameters(model: MarginalModel, found: LearnedCrowd, draws: Draws | None) -> dict[str, NDArray[Any]]:
     """Tie thresholds and biases, the latter with intervals."""
     columns: dict[str, NDArray[Any]] = {}
-    centre = found.mode.x if draws is None else draws.mean
+    centre = found.mode.x if draws is None else draws.mean.round(DIGITS)
     if "ties" in model.free:
         columns["tie_threshold"] = np.exp(centre[model.layout.slices["ties"]])
     if "bias" in model.free:
@@ -104,7 +104,7 @@ def _other_parameters(model: MarginalModel, found: LearnedCrowd, draws: Draws | 
         columns["left_bias"] = centre[where]
         if draws is not None:
             tail = (1 - LEVEL) / 2
-            ends = np.quantile(draws.x[:, where], (tail, 1 - tail), axis=0)
+            ends = np.quantile(draws.x[:, where], (tail, 1 - tail), axis=0).round(DIGITS)
         else:
             ends = centre[where] + 1.96 * np.sqrt(found.mode.variance[where]) * np.array([[-1.0], [1.0]])
         columns["left_bias_low"], columns["left_bias_high"] = ends

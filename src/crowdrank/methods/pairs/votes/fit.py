@@ -31,7 +31,7 @@ from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd, fit_learne
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import LARGEST_BLOCK, Mode, mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
-from crowdrank.methods.pairs.votes.posterior import ScorePosterior, centred, from_curvature, from_draws
+from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
 from crowdrank.methods.pairs.votes.sampler import Draws, sample
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
@@ -209,7 +209,7 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     return Found(
         posterior,
         Fit(found.mode.steps, found.mode.converged, -found.mode.value),
-        {"spread": found.mode.hyper.spread if draws is None else float(draws.spread.mean())},
+        {"spread": found.mode.hyper.spread if draws is None else round(float(draws.spread.mean()), DIGITS)},
         annotators.columns,
         annotators.extra_columns,
         camp_rankings(study, annotators.camp) if annotators.camp is not None else None,

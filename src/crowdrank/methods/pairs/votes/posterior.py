@@ -25,6 +25,7 @@ from crowdrank.study import Codes, Floats, Vocabulary
 LEVEL = 0.95
 MANY_DRAWS = 100  # show the shape of the posterior; of fewer only mean and variance are used
 CERTAIN = 0.999  # a mirror image less probable than one in a thousand is left out
+DIGITS = 9  # after the point: the last ones of draws depend on the number of threads that BLAS uses
 SAME = 1e-6  # relative: entries whose mode and variance agree so closely are symmetric, or nobody could tell them apart
 
 
@@ -48,13 +49,14 @@ def from_draws(
     # Symmetric entries have the same posterior, but not the same draws: what is random must not rank them.
     same = _symmetric(mode.x[:n], mode.variance[:n], task)
     if score is None:
-        score = centred(in_order_of_votes(_class_means(draws.mean[:n], same), table), task)
+        score = centred(in_order_of_votes(_class_means(draws.mean[:n], same), table), task).round(DIGITS)
     shift = score - centred(score, task)
     weights = np.full(len(scores), 1 / len(scores))
     if upright < CERTAIN:
         scores, weights = np.vstack((scores, -scores)), np.r_[weights * upright, weights * (1 - upright)]
     few = len(draws.x) < MANY_DRAWS
-    low, high = _class_means(_normal_ends(scores, weights) if few else _quantiles(scores, weights), same)
+    ends = _normal_ends(scores, weights) if few else _quantiles(scores, weights)
+    low, high = _class_means(ends, same).round(DIGITS)
     ranks = _ranks(scores, task)
     rank = rank_within(score, task)
     rank_low, rank_high = _rank_quantiles(ranks, weights)
@@ -62,7 +64,7 @@ def from_draws(
     gap = scores[:, above] - scores[:, below]
     gap_error, gap_chance = np.full((2, n), np.nan)
     mean_gap = weights @ gap
-    gap_error[above] = np.sqrt(weights @ (gap - mean_gap) ** 2)
+    gap_error[above] = np.sqrt(weights @ (gap - mean_gap) ** 2).round(DIGITS)
     tied = rank[above] == rank[below]
     chance = (len(scores) * (weights @ (gap > 0)) + 0.5) / (len(scores) + 1)  # never exactly 0 or 1
     gap_chance[above] = np.where(tied, 0.5, chance)
