@@ -59,11 +59,14 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/ties.py
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/graded_intervals.py $(CROWDRANK_DATA)
+	$(BIN)/python benchmarks/field.py $(CROWDRANK_DATA)
 	$(BIN)/python benchmarks/collect.py
 	$(BIN)/python benchmarks/learn.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k
+	$(VENV)-bench/bin/python benchmarks/labels.py $(CROWDRANK_DATA)
 	$(VENV)-bench/bin/python benchmarks/listwise.py
 
 clean:

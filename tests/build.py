@@ -145,3 +145,38 @@ def with_long_grades(count) -> Judgments:
     words = Vocabulary(ids(["t"]), ids(range(count)), ids(["ann"]), np.zeros(count, np.int32), items)
     empty = judgments()
     return Judgments(words, Grades(np.zeros(count, np.int32), items, np.ones(count)), empty.pairs, empty.rankings)
+
+
+def class_crowd(seed, shares, tables, items, labels) -> tuple[Judgments, np.ndarray]:
+    """Items with true grades, and annotators who give grade g to true grade t with chance tables[annotator][t][g]."""
+    rng = np.random.default_rng(seed)
+    tables = np.asarray(tables)
+    truth = rng.choice(len(shares), items, p=shares)
+    entry = np.repeat(np.arange(items, dtype=np.int32), labels)
+    who = np.concatenate([rng.permutation(len(tables))[:labels] for _ in range(items)]).astype(np.int32)
+    below = np.cumsum(tables[who, truth[entry]], axis=1)
+    grade = (below < rng.random((len(entry), 1)) * below[:, -1:]).sum(axis=1)
+    words = vocabulary([("t", f"d{item:05}") for item in range(items)], [f"a{a:04}" for a in range(len(tables))])
+    empty = judgments()
+    return Judgments(words, Grades(who, entry, grade.astype(float)), empty.pairs, empty.rankings), truth
+
+
+def one_coin(accuracy, size) -> np.ndarray:
+    """The table of an annotator who errs evenly."""
+    wrong = (1 - accuracy) / (size - 1)
+    return wrong + (accuracy - wrong) * np.eye(size)
+
+
+def opinions(seed, items=12, annotators=300, levels=5) -> Judgments:
+    """People who grade all items by their own taste, in two dimensions, beside what is common to all."""
+    rng = np.random.default_rng(seed)
+    common, place, taste = rng.normal(size=items), rng.normal(size=(items, 2)), rng.normal(size=(annotators, 2))
+    liking = common + 0.6 * taste @ place.T + rng.normal(0, 0.7, (annotators, 1))
+    liking += rng.logistic(0, 1, (annotators, items))
+    cuts = np.quantile(liking, [0.7] if levels == 2 else np.arange(1, levels) / levels)
+    words = vocabulary([("t", f"d{item:02}") for item in range(items)], [f"a{who:04}" for who in range(annotators)])
+    who, item = np.divmod(np.arange(liking.size, dtype=np.int32), np.int32(items))
+    empty = judgments()
+    return Judgments(
+        words, Grades(who, item, np.searchsorted(cuts, liking).ravel().astype(float)), empty.pairs, empty.rankings
+    )

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -252,6 +253,8 @@ def test_too_many_pairs_are_refused_before_they_are_made(build):
     study = build.judgments(grades=grades)
     assert len(as_pairs(study)) == 200 * 199 / 2
     long = build.with_long_grades(40_000)  # 800 million pairs
+    with pytest.raises(JudgmentError, match="use a method that takes grades or rankings as they are"):
+        as_pairs(build.with_long_grades(5_000))  # one list of 5,000 items
     with pytest.raises(JudgmentError, match="799,980,000 pairs"):
         as_pairs(long)
 
@@ -339,3 +342,41 @@ def test_links_join_what_pairs_of_all_kinds_join(build):
     few, whole = links(study), as_pairs(study)
     n = study.vocabulary.n_entries
     assert components(n, few.left, few.right).tolist() == components(n, whole.left, whole.right).tolist()
+
+
+LISTS = st.lists(
+    st.tuples(
+        st.sampled_from("tu"),
+        st.sampled_from("kl"),
+        st.permutations("abcd").map(lambda order: [[item] for item in order]),
+        st.booleans(),
+    ),
+    max_size=5,
+)
+GRADED = st.lists(st.tuples(st.sampled_from("tu"), st.sampled_from("kl"), st.sampled_from("abcd"), st.integers(0, 2)))
+
+
+@given(lists=LISTS, short=st.integers(1, 4), grades=GRADED, pairs=VOTES, weights=st.none() | WEIGHTS)
+def test_counted_pairs_are_those_written_out(build, lists, short, grades, pairs, weights):
+    """Votes of lists and grades, counted for each two items, equal those that are written out and then counted."""
+    lists = [(task, who, places[:short], below) for task, who, places, below in lists]
+    study = build.judgments(lists=lists, grades=grades, pairs=pairs)
+    if weights is not None:
+        study = build.with_pairs(study, weight=np.array(weights[: len(pairs)]))
+    one, other = (votes(as_pairs(study, pooled=way), study.vocabulary, pooled=True) for way in (False, True))
+    for name in ("winner", "loser", "kind"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_allclose(one.weight, other.weight)
+
+
+def test_pairs_of_many_annotators_are_counted_not_written_out(build):
+    """A thousand annotators of 200 items make 20 million pairs, but only 20 thousand contests."""
+    rng = np.random.default_rng(0)
+    who, entry = (codes.astype(np.int32) for codes in np.divmod(np.arange(200_000), 200))
+    study = build.with_long_grades(200)
+    grades = replace(study.grades, annotator=who, entry=entry, grade=rng.integers(0, 2, len(who)) * 1.0)
+    words = replace(study.vocabulary, annotators=np.arange(1000).astype(object))
+    study = replace(study, grades=grades, vocabulary=words)
+    assert len(as_pairs(study, pooled=True)) <= 3 * 200 * 199 / 2
+    with pytest.raises(JudgmentError, match="19,900,000 pairs"):
+        as_pairs(study)

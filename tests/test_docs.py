@@ -173,7 +173,7 @@ def test_ties_and_what_is_missing_are_measured_as_the_page_says():
 
 def test_every_setting_is_explained():
     page = (ROOT / "docs/methods.md").read_text()
-    assert "| `prior` | float | `1.0` | virtual choices of every item, at the odds of an average one |" in page
+    assert "| `difficulty_spread` | float | `0.25` | standard deviation of the logarithm of the difficulty |" in page
     assert re.findall(r"^.*\|\s*\|$", page, re.MULTILINE) == []
 
 

@@ -47,6 +47,7 @@ class Consensus(Generic[FrameT]):
     difficulty: Floats | None = None
     grade_values: Floats | None = None  # the possible true grades of the method, ascending
     grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where there are no judgments
+    label_chances: Floats | None = None  # per entry, the chance of each grade given in the study, ascending, to be true
     component: NDArray[np.int32] | None = None  # per entry; comparisons do not connect components of a task
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
     settings: Mapping[str, Any] = field(default_factory=dict)  # the values that the method chose itself

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.numerics.groups import run_starts
+from crowdrank.numerics import list_pairs
+from crowdrank.numerics.groups import grouped, run_starts
 from crowdrank.numerics.keys import MOST_BITS, count_runs, key_widths, packed, unpacked
 from crowdrank.numerics.keys import TIED as TIED
 from crowdrank.numerics.keys import WON_LEFT as WON_LEFT
@@ -20,7 +21,8 @@ from crowdrank.numerics.keys import WON_RIGHT as WON_RIGHT
 from crowdrank.study import LEFT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
 
 MOST_LEVELS = 32  # of grades; methods with parameters for each grade merge more grades into so many levels
-MOST_PAIRS = 500_000_000  # 6.5 GB of arrays; more pairs need a method that does not expand lists
+MOST_CELLS = 50_000_000  # of a table of all pairs of items of a task
+MOST_PAIRS = 5_000_000  # of lists and grades; a fit needs up to 170 bytes for each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,12 +132,22 @@ def middle_places(lists: Rankings) -> Floats:
     return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
 
 
-def as_pairs(judgments: Judgments) -> Pairs:
-    """Every preference of the study as a pair: its own pairs, and those between the items of each list."""
+def as_pairs(judgments: Judgments, *, pooled: bool = False) -> Pairs:
+    """Every preference of the study as a pair: its own pairs, and those between the items of each list.
+
+    `pooled`: who gave a preference does not matter. Those of lists and grades are then counted for each two items, and
+    have weights instead of strengths: as many rows as items that were compared, however many annotators there are.
+    """
     lists = as_rankings(judgments)
     if not len(lists):
         return judgments.pairs
-    parts = [judgments.pairs, *_pairs_of_lists(lists, judgments.vocabulary)]
+    own = judgments.pairs
+    if pooled:
+        return _stacked([replace(own, strength=None), _counted_pairs(lists, judgments.vocabulary)])
+    return _stacked([own, *_pairs_of_lists(lists, judgments.vocabulary)])
+
+
+def _stacked(parts: Sequence[Pairs]) -> Pairs:
     columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__}
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
 
@@ -192,61 +204,67 @@ def count_pairs(lists: Rankings, vocabulary: Vocabulary) -> int:
     return int((lengths * (lengths - 1) // 2).sum() + (lengths * sizes)[lists.unlisted_below].sum())
 
 
-def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pairs]:
-    starts, task_starts = lists.list_starts, vocabulary.task_starts
-    open_lists = np.flatnonzero(lists.unlisted_below)
-    count = count_pairs(lists, vocabulary)
-    if count > MOST_PAIRS:
+def check_pair_count(count: int, most: int = MOST_PAIRS) -> None:
+    """Refuse more pairs than fit in memory, before they are made."""
+    if count > most:
         raise JudgmentError(
-            f"grades and rankings give {count:,} pairs, more than the {MOST_PAIRS:,} that fit in memory: "
-            "use a method that takes grades or rankings themselves (mean, borda)"
+            f"grades and rankings give {count:,} pairs, more than the {most:,} that fit in memory: use a method that "
+            "takes grades or rankings as they are (gda or mean for grades; rrf, borda or plackett-luce for rankings)"
         )
-    better, worse = _within(starts[:-1], starts[1:])
-    different = lists.entry[better] != lists.entry[worse]  # an item graded twice is not compared with itself
-    better, worse = better[different], worse[different]
-    strength = lists.position[worse] - lists.position[better]
-    outcome = np.where(strength > 0, LEFT, TIE).astype(np.int8)
-    annotator = lists.list_annotator[lists.row_list[better]]
-    inside = _unordered(annotator, lists.entry[better], lists.entry[worse], outcome, strength)
-    return inside, _pairs_with_unlisted(lists, open_lists, starts, task_starts)
 
 
-def _within(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All pairs of rows (first < second) within each segment."""
-    rows = np.arange(ends[-1] if len(ends) else 0)
-    after = np.repeat(ends, ends - starts) - rows - 1  # how many rows of its segment follow each row
-    first = np.repeat(rows, after)
-    offset = np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
-    return first, first + 1 + offset
-
-
-def _pairs_with_unlisted(
-    lists: Rankings, open_lists: NDArray[np.intp], starts: NDArray[np.int64], task_starts: NDArray[np.int64]
-) -> Pairs:
-    annotator, better, worse = [], [], []
-    for number in open_lists:
-        entries = lists.entry[starts[number] : starts[number + 1]]
-        task = lists.list_task[number]
-        others = np.setdiff1d(np.arange(task_starts[task], task_starts[task + 1], dtype=np.int32), entries)
-        better.append(np.repeat(entries, len(others)))
-        worse.append(np.tile(others, len(entries)))
-        annotator.append(np.full(len(better[-1]), lists.list_annotator[number]))
-    above = np.concatenate([np.zeros(0, np.int32), *better])
-    return _unordered(
-        np.concatenate([np.zeros(0, np.int32), *annotator]),
-        above,
-        np.concatenate([np.zeros(0, np.int32), *worse]),
-        np.full(len(above), LEFT, dtype=np.int8),
+def _kernel_lists(lists: Rankings, vocabulary: Vocabulary) -> list_pairs.Lists:
+    starts, task = vocabulary.task_starts, lists.list_task
+    return list_pairs.Lists(
+        lists.list_starts,
+        lists.entry,
+        lists.position,
+        lists.list_annotator,
+        lists.unlisted_below,
+        starts[task],
+        starts[task + 1],
     )
 
 
-def _unordered(
-    annotator: Codes, first: Codes, second: Codes, outcome: NDArray[np.int8], strength: Floats | None = None
-) -> Pairs:
-    """Pairs that were never shown side by side: which item is left must not depend on the outcome."""
-    swap = unshown_order(first, second)
-    left, right = np.where(swap, second, first), np.where(swap, first, second)
-    return Pairs(annotator, left, right, np.where(swap, -outcome, outcome), strength=strength)
+def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pairs]:
+    """The pairs within lists, and those of lists with the items they put below."""
+    check_pair_count(count_pairs(lists, vocabulary))
+    rows, n, nothing = _kernel_lists(lists, vocabulary), vocabulary.n_entries, np.zeros(0, np.int32)
+    none, no_strength = np.zeros(0, np.int8), np.zeros(0)
+    inner = list_pairs.write_inner_pairs(rows, nothing, nothing, nothing, none, no_strength)
+    outer = list_pairs.write_outer_pairs(rows, n, nothing, nothing, nothing, none)
+    within, below = _room(inner), _room(outer)
+    strength = np.empty(inner)
+    list_pairs.write_inner_pairs(rows, within.annotator, within.left, within.right, within.outcome, strength)
+    list_pairs.write_outer_pairs(rows, n, below.annotator, below.left, below.right, below.outcome)
+    return replace(within, strength=strength), below
+
+
+def _room(size: int) -> Pairs:
+    """Room for so many pairs."""
+    annotator, left, right = np.empty((3, size), np.int32)
+    return Pairs(annotator, left, right, np.empty(size, np.int8))
+
+
+def _counted_pairs(lists: Rankings, vocabulary: Vocabulary) -> Pairs:
+    """How often each item of a task was preferred to each other one, and how often they were tied, by lists."""
+    rows, starts = _kernel_lists(lists, vocabulary), vocabulary.task_starts
+    by_task, first_list = grouped(lists.list_task, len(vocabulary.tasks))
+    sizes = np.diff(starts)[np.diff(first_list) > 0]
+    check_pair_count(min(int((sizes * (sizes - 1) // 2).sum()), count_pairs(lists, vocabulary)))
+    parts: list[tuple[Codes, Codes, NDArray[np.int8], Floats]] = []
+    for task in np.flatnonzero(np.diff(first_list)):
+        size = int(starts[task + 1] - starts[task])
+        check_pair_count(size * size, MOST_CELLS)
+        wins, ties = np.zeros((2, size, size), np.int32)
+        list_pairs.count_in_table(rows, by_task[first_list[task] : first_list[task + 1]], starts[task], wins, ties)
+        for table, result in ((wins, LEFT), (ties, TIE)):
+            one, other = np.nonzero(table)
+            first = np.int32(starts[task])
+            entries = one.astype(np.int32) + first, other.astype(np.int32) + first
+            parts.append((*entries, np.full(len(one), result, np.int8), table[one, other].astype(np.float64)))
+    left, right, outcome, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Pairs(np.zeros_like(left), left, right, outcome, weight=weight)
 
 
 def unshown_order(first: Codes, second: Codes) -> NDArray[np.bool_]:

@@ -1,11 +1,13 @@
-"""From scores back to grades: a label for every ranked item, and the probability of each grade.
+"""From a consensus back to grades: a label for every ranked item, and the probability of each grade.
 
-In each task as many items get a grade as expected from the grades given there: the judgments of each item count as one,
-the shares of the grades are averaged over the items, and the task's ranking is divided into parts of these sizes, the
-best grade on top. Equal scores get equal labels. A task without any grades takes the shares of the whole study.
-Dividing each task by itself works for methods whose scores are only comparable within a task; where they are
-comparable, it is as close to experts' grades as one set of cuts for all tasks (TREC's relevance feedback 2010 and
-LLMJudge 2024). Rounding the mean grade is worse, since means are concentrated in the middle of the scale.
+Methods that estimate the true grade of an item (`gda`, `gda-pw`, `dawid-skene`, `majority-vote`) give the probability
+of each grade; the label is the most probable one. The labels of other methods come from their ranking.
+
+In each task of such a ranking, as many items get a grade as expected from the grades given there: the judgments of each
+item count as one, the shares of the grades are averaged over the items, and the task's ranking is divided into parts of
+these sizes, the best grade on top. Equal scores get equal labels. A task without any grades takes the shares of the
+whole study. Dividing each task by itself works for methods whose scores are only comparable within a task. Rounding the
+mean grade is worse, since means are concentrated in the middle of the scale.
 
 Where a score has an interval, the probability of a grade is that of a normal variable, of the same mean and standard
 deviation, to lie between the cuts.
@@ -34,7 +36,7 @@ class GradeLabels:
     scale: Floats  # ascending
     entry: Codes
     number: Codes
-    cut: Floats  # one row per task, one column per grade but the lowest: the score above which the grade begins
+    chance: Floats | None  # per label, the probability of each grade of the scale
 
     @property
     def grade(self) -> Floats:
@@ -42,9 +44,9 @@ class GradeLabels:
 
 
 def labels(consensus: Consensus) -> Any:
-    """A data frame with the columns task, item, grade and, where the scores have intervals, p_<grade>.
+    """A data frame with the columns task, item, grade and p_<grade>, the probability of each grade.
 
-    p_<grade> is the probability of each grade.
+    Methods that neither estimate true grades nor have intervals give no probabilities.
 
     >>> import crowdrank as cr
     >>> grades = {"annotator": ["ann", "bob"] * 3, "item": list("xxyyzz"), "grade": [2, 2, 0, 1, 0, 0]}
@@ -58,9 +60,8 @@ def labels(consensus: Consensus) -> Any:
         "item": vocabulary.items[vocabulary.entry_item[found.entry]],
         "grade": found.grade,
     }
-    if consensus.low is not None and consensus.high is not None:
-        chances = _chances(consensus, found)
-        columns |= {f"p_{grade:g}": chances[:, number] for number, grade in enumerate(found.scale)}
+    if found.chance is not None:
+        columns |= {f"p_{grade:g}": found.chance[:, number] for number, grade in enumerate(found.scale)}
     return frame_of(columns, vocabulary.frame).to_native()
 
 
@@ -73,7 +74,7 @@ def as_gold(consensus: Consensus) -> Gold:
 
 
 def label(consensus: Consensus) -> GradeLabels:
-    """Divide the ranking of each task into grades."""
+    """The most probable grade of each ranked entry, or the ranking of each task divided into grades."""
     vocabulary, given = consensus.vocabulary, consensus.grades
     if given is None:
         raise JudgmentError("labels need a study with grades, because they use its scale; this one has none")
@@ -83,12 +84,18 @@ def label(consensus: Consensus) -> GradeLabels:
             f"the grades given take {len(scale):,} values; labels need a scale of at most {MOST_GRADES}"
         )
     entry = consensus.best_first[consensus.rank[consensus.best_first] > 0].astype(np.int32)
+    if consensus.label_chances is not None:
+        own = consensus.label_chances[entry]
+        return GradeLabels(scale, entry, own.argmax(axis=1).astype(np.int32), own)
     task = vocabulary.entry_task[entry]
     # Per task: the share of items below each grade but the lowest.
     below = np.cumsum(_shares(given, scale, vocabulary), axis=1)[:, :-1]
     middle = _share_below(consensus.rank[entry], task)
     number = (middle[:, None] > below[task] + ROUNDING).sum(axis=1).astype(np.int32)
-    return GradeLabels(scale, entry, number, _cuts(consensus.score[entry], middle, task, below))
+    chance = None
+    if consensus.low is not None and consensus.high is not None:
+        chance = _chances(consensus, entry, _cuts(consensus.score[entry], middle, task, below))
+    return GradeLabels(scale, entry, number, chance)
 
 
 def _shares(given: Grades, scale: Floats, vocabulary: Vocabulary) -> Floats:
@@ -136,15 +143,17 @@ def _cuts(score: Floats, middle: Floats, task: Codes, below: Floats) -> Floats:
     return np.asarray(cut, dtype=np.float64)
 
 
-def _chances(consensus: Consensus, found: GradeLabels) -> Floats:
-    """The probability of each grade, for each label."""
+def _chances(consensus: Consensus, entry: Codes, cut: Floats) -> Floats:
+    """The probability of each grade, for each label.
+
+    `cut` has a row for each task and a column for each grade but the lowest: the score above which the grade begins.
+    """
     from scipy.special import ndtr  # here, not above: importing it takes time, and only labels need it
 
     assert consensus.low is not None
     assert consensus.high is not None
-    entry = found.entry
     spread = np.maximum((consensus.high[entry] - consensus.low[entry]) / (2 * NORMAL_95_ROUNDED), np.finfo(float).tiny)
-    cut = found.cut[consensus.vocabulary.entry_task[entry]]
+    cut = cut[consensus.vocabulary.entry_task[entry]]
     with np.errstate(over="ignore"):  # an exact score is infinitely far from any cut
         above = ndtr((consensus.score[entry][:, None] - cut) / spread[:, None])
     at_least = np.c_[np.ones(len(entry)), above, np.zeros(len(entry))]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,13 +67,18 @@ def test_silence_when_nobody_looks(folder):
 
 def test_interrupted(folder):
     """Ctrl-C ends with status 130, one word, and nothing written."""
-    process = subprocess.Popen([sys.executable, "-c", SLOW.format(seconds=30)], stdout=-1, stderr=-1, text=True)
-    deadline = time.monotonic() + 60
-    while not Path("started").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    before = sorted(folder.iterdir())
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    before_python = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs under nohup ignores Ctrl-C
+    command = [sys.executable, "-c", SLOW.format(seconds=30)]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, preexec_fn=before_python) as process:
+        deadline = time.monotonic() + 60
+        while not Path("started").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        before = sorted(folder.iterdir())
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (130, "", "stopped\n")
     assert sorted(folder.iterdir()) == before
     assert not Path("ranking.csv").exists()

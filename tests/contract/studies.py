@@ -125,13 +125,13 @@ def nothing(kind: str) -> Judgments:
 
 
 def many_votes(kind: str) -> Judgments:
-    """More than 200,000 judgments, nearly all different: enough for several threads after equal ones are merged."""
+    """More judgments than two chunks have, nearly all different: two threads have work after equal ones are merged."""
     if kind == "pairs":
-        return cr.simulate.pairs(items=3000, annotators=50, votes=300_000, ties=0.1, seed=1).judgments
-    return _many(kind, tasks=4000, items=60, judged=52)
+        return cr.simulate.pairs(items=2000, annotators=50, votes=145_000, ties=0.1, seed=1).judgments
+    return _many(kind, tasks=14_500, items=12, judged=10)
 
 
-def many_tasks(kind: str, tasks: int = 100_000) -> Judgments:
+def many_tasks(kind: str, tasks: int) -> Judgments:
     """Tasks of three items each."""
     if kind == "pairs":
         return cr.simulate.pairs(items=3, tasks=tasks, annotators=100, votes=3 * tasks, seed=1).judgments

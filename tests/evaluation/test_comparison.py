@@ -1,4 +1,5 @@
 import pickle
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,9 @@ from crowdrank.evaluation.evaluate import evaluate
 from crowdrank.methods.catalogue import METHODS
 from crowdrank.methods.grades.mean import Mean
 from crowdrank.methods.pairs.bradley_terry import BradleyTerry
+from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.borda import Borda
-from crowdrank.numerics.progress import listening
+from crowdrank.numerics.progress import listening, report
 from crowdrank.settings import SettingError
 from crowdrank.study import Gold, JudgmentError
 
@@ -153,16 +155,14 @@ def test_same_seed_same_result_and_it_pickles(graded, comparison):
 
 
 def test_methods_that_write_out_millions_of_pairs_are_left_out():
-    """Three lists of 1,500 items make 3.4 million pairs."""
-    place = np.tile(np.arange(1, 1501), 3)
-    lists = cr.judgments({"annotator": np.repeat([1, 2, 3], 1500), "item": place, "rank": place})
-    gold = cr.gold({"item": place[:1500], "rank": place[:1500]})
+    """Three lists of 850 items make 1.1 million pairs."""
+    place = np.tile(np.arange(1, 851), 3)
+    lists = cr.judgments({"annotator": np.repeat([1, 2, 3], 850), "item": place, "rank": place})
+    gold = cr.gold({"item": place[:850], "rank": place[:850]})
     found = cr.compare(lists, gold, measures=["tau"])
     assert "borda" in found.evaluations
     assert not any(METHODS[name].description.expands_to_pairs for name in found.evaluations)
-    assert any(
-        note.startswith("not compared: bradley-terry, thurstone") and "name them" in note for note in found.notes
-    )
+    assert any(note.startswith("not compared: variance-bt, mpm") and "name them" in note for note in found.notes)
 
 
 def test_what_is_no_judgments_is_refused():
@@ -170,3 +170,55 @@ def test_what_is_no_judgments_is_refused():
         cr.compare("votes.csv", cr.gold({"item": ["x"], "grade": [1]}))
     with pytest.raises(JudgmentError, match=r"cr\.read"):
         cr.Borda().fit("votes.csv")
+
+
+class Slow:
+    """A method that reports a step every hundredth of a second, for longer than anybody waits."""
+
+    description = Description(name="slow", family="grades", summary="", takes=("grades",))
+
+    def fit(self, judgments):
+        for step in range(10_000):
+            report("waiting", step, 10_000)
+            time.sleep(0.01 if len(judgments) > 9 else 0)  # the tiny study that compiles is fitted at once
+        return cr.fit("mean", judgments)
+
+
+def test_a_method_beyond_the_limit_is_left_out_and_named(graded):
+    began = time.monotonic()
+    found = cr.compare(*graded, ["mean", Slow()], limit=0.2)
+    assert list(found.evaluations) == ["mean"]
+    assert any(note.startswith("not compared: slow; not ready after 0.2 seconds") for note in found.notes)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "ten"])
+def test_a_limit_is_a_number_of_seconds(graded, limit):
+    with pytest.raises(cr.SettingError, match="limit"):
+        cr.compare(*graded, ["mean"], limit=limit)
+
+
+def test_the_same_note_of_several_methods_is_one_note(build):
+    """Both methods leave out the same pairs, and say so with their own name."""
+    study = build.judgments(
+        grades=[("t", "a", "x", 1), ("t", "a", "y", 2), ("u", "a", "x", 1), ("u", "a", "y", 0)],
+        pairs=[("t", "a", "x", "y", "x")],
+    )
+    found = cr.compare(study, build.gold(study, [0, 1, 1, 0]), ["mean", "gda", "condorcet"])
+    assert sum("1 pairs not used" in note for note in found.notes) == 1
+    assert any(note.startswith(("mean, gda: ", "gda, mean: ")) for note in found.notes)
+
+
+def test_seconds_do_not_contain_compilation(graded):
+    """What a method spends on its first fit of all does not count."""
+
+    class Compiled(Slow):
+        compiled = False
+
+        def fit(self, judgments):
+            if not Compiled.compiled:
+                time.sleep(0.5)
+                Compiled.compiled = True
+            return cr.fit("mean", judgments)
+
+    assert cr.compare(*graded, [Compiled()]).seconds["slow"] < 0.4

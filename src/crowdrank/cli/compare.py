@@ -31,6 +31,10 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    limit: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="How long each method may take; slower ones are left out.", min=0.001),
+    ] = 30.0,
     out: options.Out = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
@@ -59,6 +63,7 @@ def compare(
             seed=seed,
             unjudged=options.unjudged(ignore_unjudged),
             skip_empty=skip_empty,
+            limit=limit,
         )
     if out:
         formats.write(result.table, out)

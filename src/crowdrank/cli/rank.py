@@ -83,7 +83,8 @@ def rank(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="See `crowdrank methods`. Default: crowd-bt for pairs, borda for rankings, gda for grades.",
+            help="See `crowdrank methods`. Default: crowd-bt for pairs, rrf for runs, plackett-luce for other "
+            "rankings, gda for grades.",
         ),
     ] = None,
     settings: options.MethodSettings = None,

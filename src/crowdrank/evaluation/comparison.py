@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,15 +18,18 @@ from crowdrank.evaluation.folds import Folds, cross_fitted, folds_of
 from crowdrank.evaluation.leaderboard import leaderboard
 from crowdrank.evaluation.matching import match
 from crowdrank.evaluation.measures import choose
+from crowdrank.evaluation.notes import merged_notes
 from crowdrank.evaluation.significance import holm, paired_t, randomisation
+from crowdrank.evaluation.warm_up import tiny_study
 from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, settings_of, supervised
 from crowdrank.methods.protocols import Method, Supervised
-from crowdrank.numerics.progress import report
-from crowdrank.settings import SettingError, check_choice
+from crowdrank.numerics.progress import TimeLimitError, limited, report
+from crowdrank.settings import SettingError, check, check_choice, is_number
 from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
-MANY_PAIRS = 3_000_000  # above this, methods that expand lists to pairs take minutes
+MANY_PAIRS = 1_000_000  # above this, methods that write out pairs take a minute and more
+LIMIT = 30.0  # seconds for each method
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class Comparison:
 
     measures: tuple[str, ...]
     evaluations: Mapping[str, Evaluation]  # method → its evaluation, best first
-    seconds: Mapping[str, float]  # of its fit, compiling included
+    seconds: Mapping[str, float]  # of its fit, without compiling
     test_columns: Mapping[str, NDArray[Any]]
     frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
@@ -89,23 +93,26 @@ def compare(
     seed: int = 0,
     unjudged: Unjudged = "nonrelevant",
     skip_empty: bool = False,
+    limit: float | None = LIMIT,
 ) -> Comparison:
     """Fit several methods to the same judgments and measure them against gold, which no method sees.
 
     `methods` are names or methods with their settings; by default all methods that take these judgments, except those
-    that would expand its lists to millions of pairs. A method that cannot be fitted gives a note. Supervised methods
+    that would write out millions of pairs of its lists. A method that cannot be fitted, or takes more than `limit`
+    seconds (None: as long as it takes), gives a note. Supervised methods
     need `folds`, task → fold or a number of random folds: each task is ranked by a method trained on the gold of other
     folds. `seed` is used for methods given by name that have one, for random folds, and for the randomisation test;
     methods given by name compute no intervals. For the other parameters see `evaluate`.
     """
     check_judgments(judgments)
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
+    check(limit is None or (is_number(limit) and limit > 0), "limit", limit, "a number of seconds above 0, or None")
     chosen = choose(measures, gold)
     matching = match(judgments.vocabulary, gold)
     fold = None if folds is None else folds_of(folds, judgments, gold, seed)
     left_out = _left_out(judgments) if methods is None else []
     chosen_methods = _methods(methods, judgments, fold, seed, left_out)
-    fitted, seconds, failed = _fit_all(_labelled(chosen_methods), judgments, gold, fold)
+    fitted, seconds, failed = _fit_all(_labelled(chosen_methods), judgments, gold, fold, limit)
     if not fitted:
         raise JudgmentError("no method could be fitted: " + "; ".join(failed))
     evaluations = {
@@ -121,7 +128,7 @@ def compare(
         seconds,
         _tests(names, evaluations, seed),
         judgments.vocabulary.frame,
-        (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *_merged(notes)),
+        (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *merged_notes(notes)),
     )
 
 
@@ -157,7 +164,7 @@ def _left_out(judgments: Judgments) -> list[str]:
 def _slow(left_out: Sequence[str]) -> list[str]:
     if not left_out:
         return []
-    why = "these methods expand the lists to millions of pairs"
+    why = "these methods would write out millions of pairs of grades and lists"
     return [f"not compared: {', '.join(left_out)}; {why}; name them to compare them"]
 
 
@@ -188,21 +195,43 @@ def _changed_settings(chosen: Method | Supervised) -> str:
 
 
 def _fit_all(
-    methods: Mapping[str, Method | Supervised], judgments: Judgments, gold: Gold, fold: Folds | None
+    methods: Mapping[str, Method | Supervised],
+    judgments: Judgments,
+    gold: Gold,
+    fold: Folds | None,
+    limit: float | None,
 ) -> tuple[dict[str, Consensus], dict[str, float], list[str]]:
-    """The consensus of each method and its seconds; and the error messages of those that could not be fitted."""
-    fitted, seconds, failed = {}, {}, []
+    """The consensus of each method and its seconds; and notes about those that could not be fitted."""
+    fitted, seconds, failed, slow = {}, {}, [], []
     for done, (label, each) in enumerate(methods.items()):
         report("comparing", done, len(methods))
+        report(label, 0, 1)
+        _compile(each, judgments)
         start = time.perf_counter()
         try:
-            fitted[label] = _fitted(each, judgments, gold, fold)
+            with limited(limit):
+                fitted[label] = _fitted(each, judgments, gold, fold)
         except (JudgmentError, SettingError) as error:
             failed.append(f"{label}: {error}")
             continue
+        except TimeLimitError:
+            slow.append(label)
+            continue
         seconds[label] = time.perf_counter() - start
     report("comparing", len(methods), len(methods))
+    if slow:
+        failed.append(
+            f"not compared: {', '.join(slow)}; not ready after {limit:g} seconds; raise the limit to wait longer"
+        )
     return fitted, seconds, failed
+
+
+def _compile(chosen: Any, judgments: Judgments) -> None:
+    """Fit a tiny study of the same kinds, so that the seconds of the real one do not contain compilation."""
+    if SUPERVISED.get(chosen.description.name) is type(chosen):  # trained and fitted several times: it hardly matters
+        return
+    with contextlib.suppress(JudgmentError, SettingError):
+        chosen.fit(tiny_study(judgments))
 
 
 def _fitted(chosen: Any, judgments: Judgments, gold: Gold, fold: Folds | None) -> Consensus:
@@ -246,10 +275,3 @@ def _worst_last(mean: float) -> float:
 
 def _few_tasks(tasks: int) -> list[str]:
     return ["the study has one task: significance tests need at least two"] if tasks == 1 else []
-
-
-def _merged(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Notes that all methods share, once; then the others, each with the name of its method."""
-    shared = [note for note in next(iter(notes.values())) if all(note in others for others in notes.values())]
-    own = [f"{label}: {note}" for label, some in notes.items() for note in some if note not in shared]
-    return list(dict.fromkeys([*shared, *own]))

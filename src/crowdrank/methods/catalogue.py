@@ -60,9 +60,17 @@ def train(
 
 
 def usual_method(judgments: Judgments) -> str:
-    """The method for a study whose user names none: pairs say most about annotators, then rankings, then grades."""
-    usual = {"pairs": "crowd-bt", "rankings": "borda", "grades": "gda"}
-    return next(name for kind, name in usual.items() if kind in judgments.kinds)
+    """The method for a study whose user names none: pairs say most about annotators, then rankings, then grades.
+
+    Runs of search systems are fused by `rrf`: each has its best items of many tasks, and puts all others below them.
+    The lists of people get `plackett-luce`, which has intervals.
+    """
+    if "pairs" in judgments.kinds:
+        return "crowd-bt"
+    if "rankings" not in judgments.kinds:
+        return "gda"
+    runs = judgments.rankings.unlisted_below.all() and len(judgments.vocabulary.tasks) > 1
+    return "rrf" if runs else "plackett-luce"
 
 
 def fit(

@@ -22,7 +22,7 @@ class Description:
     takes: tuple[Kind, ...]  # the kinds of judgment it uses
     other_names: tuple[str, ...] = ()  # names that it, or a method close to it, has elsewhere
     pair_columns: tuple[PairColumn, ...] = ()  # which optional columns of pairs it uses
-    expands_to_pairs: bool = False  # writes out all pairs of a list, and of an annotator's grades in a task
+    expands_to_pairs: bool = False  # writes out each annotator's pairs of a list, and of their grades in a task
     depends_on_order: bool = False  # takes the votes one after the other
     starts_from_gold: bool = False  # its `fit` takes gold
     gives_intervals: bool = False  # without a bootstrap

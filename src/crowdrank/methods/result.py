@@ -98,6 +98,7 @@ def make_consensus(
             *_not_converged(fit),
             *_not_scored(score),
             *(() if component is None else _disconnected(vocabulary, component)),
+            *_no_overlap_note(judgments),
             *_one_sided_note(judgments, annotators),
         ),
         settings=settings or {},
@@ -162,7 +163,8 @@ def _agreement_with_ranks(judgments: Judgments, rank: NDArray[np.int32]) -> tupl
     total, agree = pair_agreement(pairs, score, n)
     variance = total.copy()
     if len(lists):
-        scored = ~np.isnan(score[lists.entry])
+        shared = judged_by_several(*_entries_and_annotators(judgments), judgments.vocabulary.n_entries)
+        scored = ~np.isnan(score[lists.entry]) & shared[lists.entry]
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
         list_pairs, list_agree = concordance(starts, lists.position[scored], rank[lists.entry[scored]])
         total += sum_by(lists.list_annotator, list_pairs, n)
@@ -170,6 +172,42 @@ def _agreement_with_ranks(judgments: Judgments, rank: NDArray[np.int32]) -> tupl
         variance += sum_by(lists.list_annotator, preference_variance(starts, lists.position[scored])[1], n)
     with np.errstate(invalid="ignore"):
         return agree / total, np.where(total > 0, total * total / variance, 0.0)
+
+
+def _entries_and_annotators(judgments: Judgments) -> tuple[Codes, Codes]:
+    """Who judged which entry; an entry that a list puts below its own without naming it is not judged by it."""
+    grades, pairs, lists = judgments.grades, judgments.pairs, judgments.rankings
+    return (
+        np.concatenate([grades.entry, pairs.left, pairs.right, lists.entry]),
+        np.concatenate([grades.annotator, pairs.annotator, pairs.annotator, lists.list_annotator[lists.row_list]]),
+    )
+
+
+def judged_by_several(entry: Codes, annotator: Codes, n_entries: int) -> NDArray[np.bool_]:
+    """Per entry, whether more than one annotator judged it: other entries say nothing about any annotator."""
+    first = np.full(n_entries, -1, dtype=np.int32)
+    first[entry] = annotator
+    several = np.zeros(n_entries, dtype=bool)
+    several[entry[first[entry] != annotator]] = True
+    return several
+
+
+def _no_overlap_note(judgments: Judgments) -> list[str]:
+    """The note about annotators of grades and lists who share no item with anybody."""
+    if not len(judgments.grades) and not len(judgments.rankings):
+        return []
+    entry, annotator = _entries_and_annotators(judgments)
+    n = len(judgments.vocabulary.annotators)
+    shared = judged_by_several(entry, annotator, judgments.vocabulary.n_entries)[entry]
+    below = judgments.rankings.list_annotator[judgments.rankings.unlisted_below]
+    alone = np.bincount(annotator, minlength=n) > 0
+    alone[annotator[shared]] = False
+    alone[below] = False  # they compare the items of others with their own
+    count = int(alone.sum())
+    if not count or n < 2:
+        return []
+    who = f"{count:,} of {n:,} annotators share" if count > 1 else f"1 of {n:,} annotators shares"
+    return [f"{who} no item with anybody: their quality cannot be known until items are judged by several annotators"]
 
 
 def evidence_per_preference(judgments: Judgments) -> Floats:

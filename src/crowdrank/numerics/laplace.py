@@ -44,6 +44,16 @@ class Spread:
         gap = self.inverse(one, one) + self.inverse(other, other) - 2 * self.inverse(one, other)
         return _leading_digits(np.maximum(gap, 0.0))
 
+    def widened(self, common: Floats, diagonal: Floats, group: Codes) -> Spread:
+        """The same with an error that all parameters have in common: `common` times a standard normal variable."""
+        n, weight = len(group), np.maximum(diagonal[: len(group)], SMALLEST)
+        off, inverse = common.copy(), self.inverse
+        off[:n] -= _total(weight * common[:n], group) / _total(weight, group)
+        return Spread(
+            self.variance + off**2,
+            None if inverse is None else lambda one, other: inverse(one, other) + off[one] * off[other],
+        )
+
 
 def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> Spread:
     """From the whole Hessian; the first parameters are scores in groups, the others have no group.

@@ -1,5 +1,7 @@
 """GDA on crowds drawn from its own model, written out as in the paper: P(g | r) ∝ α_g N(r; μ_g, w ε)."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from crowdrank.methods.grades.curves import kernels
 from crowdrank.methods.grades.curves.curves import gaussians
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.gda import GDA
+from crowdrank.study import Grades
 
 
 def chances(relevance, mean, variance, weight):
@@ -100,7 +103,7 @@ def test_scales_come_together(build):
     assert spearmanr(consensus.score, relevance)[0] > 0.94
     informative = as_column(consensus, "informativeness")
     assert informative["a2"] > informative["a1"] > informative["a0"] > 0.1  # finer grades are more informative
-    assert consensus.curves.filter(pl.col("annotator") == "a2").height == 10
+    assert consensus.curves.filter(pl.col("annotator") == "a2").height == 20
 
 
 @pytest.mark.parametrize("method", ["gda", "gda-pw"])
@@ -300,14 +303,43 @@ def test_who_always_says_the_same_tells_nothing():
     assert np.max(informativeness(curves)) < 1e-12
 
 
-def test_measurements_instead_of_grades_are_noted():
-    """Grades that are nearly all different are merged, which a user must know; those of a scale are not noted."""
+def test_constant_annotators_tell_nothing_apart():
+    """Three annotators with one grade each, on a random half of 300 items: all items are equal."""
     rng = np.random.default_rng(0)
-    columns = {"annotator": np.repeat(["ann", "bob"], 30), "item": [f"i{number}" for number in range(30)] * 2}
-    measured = cr.fit("gda", cr.judgments({**columns, "grade": rng.normal(size=60)}))
-    assert (
-        "60 of 60 grades are different, as measurements are: they are merged into 10 levels "
-        "(mean uses them as they are)"
-    ) in measured.notes
-    graded = cr.fit("gda", cr.judgments({**columns, "grade": rng.integers(0, 25, 60)}))
-    assert not [note for note in graded.notes if "merged" in note]
+    who, item = np.divmod(np.flatnonzero(rng.random(900) < 0.5), 300)
+    found = cr.fit("gda", cr.judgments({"annotator": who, "item": item, "grade": who}))
+    assert set(found.rank.tolist()) == {1}
+    assert any("cannot be told apart" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("step", [1.0, 0.001, 17.3])
+def test_fine_and_real_valued_grades_rank_as_well_as_their_mean(step):
+    """Five annotators with normal errors: the mean is the best there is."""
+    taus = {"gda": [], "mean": []}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(size=200)
+        grade = (50 + 20 * truth + rng.normal(0, 8, (5, 200))) * step
+        who, item = np.divmod(np.arange(1000), 200)
+        study = cr.judgments({"annotator": who, "item": item, "grade": grade.ravel()})
+        gold = cr.gold({"item": np.arange(200), "score": truth})
+        for name, found in taus.items():
+            consensus = cr.fit(name, study)
+            found.append(cr.evaluate(consensus, gold, ["tau"]).mean["tau"])
+            assert set(consensus.annotators["verdict"]) == {"informative"}
+    assert np.mean(taus["gda"]) > np.mean(taus["mean"]) - 0.01
+
+
+@pytest.mark.parametrize("levels", [2, 5])
+def test_halves_of_people_with_opinions_differ_as_their_intervals_say(build, levels):
+    """12 items, 150 people: items whose scores by two halves of the people are further apart than both errors allow."""
+    near = []
+    for seed in range(3):
+        study = build.opinions(seed, annotators=150, levels=levels)
+        rows, found = study.grades, []
+        for half in (rows.annotator % 2 == 0, rows.annotator % 2 == 1):
+            part = replace(study, grades=Grades(rows.annotator[half], rows.entry[half], rows.grade[half]))
+            found.append(cr.fit("gda", part))
+        error = np.hypot(*((each.high - each.low) / (2 * 1.96) for each in found))
+        near.append(np.abs(found[0].score - found[1].score) <= 1.96 * error)
+    assert np.mean(near) >= 0.88

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr
 
+import crowdrank as cr
 from crowdrank.methods.grades.curves.curves import gaussians
 from crowdrank.methods.grades.curves.pair_likelihood import DIFFICULTY_SPREAD, PairLikelihood
 from crowdrank.methods.grades.curves.relevance import prepare
@@ -109,3 +110,17 @@ def test_scores_of_different_tasks_are_on_one_scale(build):
     consensus = GDAPW().fit(build.judgments(grades=rows))
     bad, good = (consensus.score[consensus.vocabulary.entry_task == task] for task in (0, 1))
     assert bad.mean() < good.mean() - 1
+
+
+def test_names_do_not_matter_where_partners_are_sampled():
+    """60 items of one task, many with the same grades from the same annotators; the same study with other names."""
+    rng = np.random.default_rng(0)
+    who, item = np.divmod(np.arange(6 * 60), 60)
+    grade = np.where(item < 30, (who + item // 10) % 3, rng.integers(0, 3, len(item)))
+    place, name = rng.permutation(60), rng.permutation(6)
+    one = cr.fit("gda-pw", cr.judgments({"annotator": who, "item": item + 100, "grade": grade}))
+    rows = rng.permutation(len(item))
+    renamed = {"annotator": name[who][rows], "item": place[item][rows] + 100, "grade": grade[rows]}
+    other = cr.fit("gda-pw", cr.judgments(renamed))
+    np.testing.assert_allclose(other.score[place], one.score, atol=1e-9)
+    assert len(set(one.rank[:10].tolist())) == 1  # the same grades: the same score

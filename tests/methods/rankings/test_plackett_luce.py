@@ -116,7 +116,7 @@ def test_top_k_is_the_sum_over_all_ways_to_go_on(build):
 
 
 def test_two_tied_items_are_half_a_vote_for_each(build):
-    tied = PlackettLuce().fit(
+    tied = PlackettLuce(prior=1).fit(
         build.judgments(lists=[("t", "k", [["a", "b"]], False), ("t", "l", [["a"], ["b"]], False)])
     )
 
@@ -131,7 +131,7 @@ def test_two_tied_items_are_half_a_vote_for_each(build):
 def test_ties_draw_scores_together(build):
     apart = [("t", "k", [["a"], ["b"], ["c"]], False)]
     tied = [("t", "l", [["a", "b", "c"]], False)]
-    alone, both = (PlackettLuce().fit(build.judgments(lists=lists)).score for lists in (apart, apart + tied * 3))
+    alone, both = (PlackettLuce(prior=1).fit(build.judgments(lists=lists)).score for lists in (apart, apart + tied * 3))
     assert 0 < np.ptp(both) < np.ptp(alone)
 
 
@@ -166,3 +166,48 @@ def test_intervals_cover_the_truth(n_items):
         centre = truth - truth.mean() + found.score.mean()
         covered.append((found.low <= centre) & (centre <= found.high))
     assert 0.92 < np.mean(covered) < 0.98
+
+
+def simulated(build, items, lists, length, spread, seed):
+    """Lists of the model itself: scores with Gumbel noise, sorted."""
+    rng = np.random.default_rng(seed)
+    truth, rows = rng.normal(0, spread, items), []
+    for number in range(lists):
+        some = rng.choice(items, length, replace=False)
+        order = some[np.argsort(-(truth[some] + rng.gumbel(size=length)))]
+        rows.append(("t", f"a{number:03}", [[f"d{item:03}"] for item in order], False))
+    return build.judgments(lists=rows, entries=[("t", f"d{item:03}") for item in range(items)]), truth
+
+
+@pytest.mark.parametrize(
+    ("items", "lists", "length", "spread"), [(100, 50, 10, 1), (100, 50, 10, 3), (20, 100, 8, 3), (200, 30, 10, 3)]
+)
+def test_intervals_hold_the_truth_whatever_the_spread(build, items, lists, length, spread):
+    """With a fixed prior of one choice, .50 to .76 of the scores of spread 3 lie in their intervals."""
+    covered = []
+    for seed in range(3):
+        study, truth = simulated(build, items, lists, length, spread, seed)
+        found = PlackettLuce().fit(study)
+        scored = ~np.isnan(found.score)
+        shift = found.score[scored].mean() - truth[scored].mean()
+        covered.append((found.low[scored] <= truth[scored] + shift) & (truth[scored] + shift <= found.high[scored]))
+    assert np.mean(np.concatenate(covered)) > 0.85
+
+
+def test_the_spread_is_found_and_told(build):
+    study, _ = simulated(build, 60, 150, 10, 2, 0)
+    found = PlackettLuce().fit(study)
+    assert 1.4 < found.settings["spread"] < 2.9
+    assert any(note.startswith("spread of the scores") for note in found.notes)
+
+
+def test_the_normal_prior_by_finite_differences(build):
+    study, _ = simulated(build, 6, 5, 4, 1, 0)
+    model = ListModel(study.rankings, np.ones(5), study.vocabulary, 0.0)
+    model.precision = 0.7
+    x, direction = np.random.default_rng(1).normal(size=(2, 6))
+    np.testing.assert_allclose(model.evaluate(x)[1], build.slope(lambda at: model.evaluate(at)[0], x), atol=1e-6)
+    expected = build.slope(lambda at: model.evaluate(at)[1], x) @ direction
+    model.evaluate(x)
+    np.testing.assert_allclose(model.hessian_product(direction), expected, atol=1e-6)
+    np.testing.assert_allclose(model.diagonal(), np.diag(build.slope(lambda at: model.evaluate(at)[1], x)), atol=1e-6)

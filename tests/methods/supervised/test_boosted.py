@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.methods.supervised.boosted import standardised
+from crowdrank.methods.supervised.cells.cells import standardised
 
 
 def either_or(tasks, seed, prefix):

@@ -3,7 +3,7 @@
 import pytest
 
 import crowdrank as cr
-from crowdrank.methods.supervised.boosted import standardised
+from crowdrank.methods.supervised.cells.cells import standardised
 
 
 def test_it_adds_what_is_standardised_in_each_task():

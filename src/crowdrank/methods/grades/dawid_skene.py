@@ -39,6 +39,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
+from crowdrank.methods.grades.curves.outliers import graded_verdicts
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
@@ -85,7 +86,8 @@ class DawidSkene:
         chance, fit = _em(grades, _start(table, self.classes or len(table.levels)), self)
         tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
-        columns = annotator_columns(judgments, _quality(grades, np.exp(tables), chance, value), _evidence(table))
+        quality = _quality(grades, np.exp(tables), chance, value)
+        columns = annotator_columns(judgments, quality, verdict=graded_verdicts(quality, _evidence(table)))
         chance[np.diff(table.entry_starts) == 0] = np.nan
         order = np.argsort(value, kind="stable")
         return make_consensus(
@@ -94,7 +96,12 @@ class DawidSkene:
             chance @ value,
             fit=fit,
             annotators=columns,
-            extra_fields={"grade_values": value[order], "grade_chances": chance[:, order]},
+            extra_fields={
+                "grade_values": value[order],
+                "grade_chances": chance[:, order],
+                # A class is labelled by the grade it started as.
+                "label_chances": chance if self.classes is None and not table.levels.notes else None,
+            },
             notes=(*notes, *table.levels.notes),
         )
 

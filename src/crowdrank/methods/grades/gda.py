@@ -9,14 +9,21 @@ grade at random get the same curve for all grades, and no influence. Annotators 
 unless the means must be ordered (`means="ordered"`): then they get no influence either.
 
 The curves are fitted with relevance integrated out on a grid (the paper maximises over both). The score is the mean of
-an entry's posterior; the interval contains 95 % of it. At ε = 1, a change of the means can be compensated by the
-weights, so the fit estimates slopes and intercepts of the log-odds instead; μ, w and α are then those that make
-relevance a mixture of variance 1. With `difficulty`, ε of each entry is integrated out too, with the crowd's variance.
-On the data sets tried this ranks no better (trec_rf10) or worse (llmjudge24), and takes five times as long.
+an entry's posterior; the interval contains 95 % of it. Where entries have many grades, the interval is widened by how
+far the results of two halves of the annotators lie apart: opinions and common errors do not average out. At ε = 1, a
+change of the means can be compensated by the weights, so the fit estimates slopes and intercepts of the log-odds
+instead; μ, w and α are then those that make relevance a mixture of variance 1. With `difficulty`, ε of each entry is
+integrated out too, with the crowd's variance. On the data sets tried this ranks no better (trec_rf10) or worse
+(llmjudge24), and takes five times as long.
 
 Quality is the share of an annotator's preferences that agree with the relevance estimated from all other annotators'
 grades. `informativeness` is the mutual information of one grade and relevance, in nats; `pair_informativeness` that of
 a grade and a difference of relevance. Random annotators have 0; a scale of d grades allows at most log d.
+
+Labels (`--qrels`, cr.labels) come with the probability of each grade to be the true one: the grade that the crowd's
+most informative annotators would give. Where a model with one true grade for each item predicts left-out grades better
+than relevance does, it decides in proportion. All annotators must use one scale of at most 20 grades; otherwise the
+ranking is divided in proportion to the grades given.
 
 Metrikov, Pavlu, Aslam: Aggregation of crowdsourced ordinal assessments and integration with learning to rank, CIKM
 2015.
@@ -34,6 +41,7 @@ from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
 from crowdrank.methods.grades.curves.curves import CurveFit
+from crowdrank.methods.grades.curves.halves import variance_factor
 from crowdrank.methods.grades.curves.relevance import graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
@@ -75,5 +83,6 @@ class GDA:
             study.rows, study.scales, self.shrinkage, ordered=self.means == "ordered", difficulty=self.difficulty
         )
         found = fit.run(self.max_iter, self.tol)
-        relevance = summarise_posterior(found.posterior, found.nodes)
+        factor = variance_factor(fit, study.scales, self.shrinkage, study.profiles.annotator)
+        relevance = summarise_posterior(found.posterior, found.nodes).widened(factor)
         return graded_consensus(self.description, judgments, study, relevance, found, found.fit, notes)

@@ -36,6 +36,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.curves import CurveFit
+from crowdrank.methods.grades.curves.halves import variance_factor
 from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
 from crowdrank.methods.grades.curves.relevance import Relevance, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
@@ -82,9 +83,9 @@ class GDAPW:
         notes = check_kinds(self.description, judgments)
         study, vocabulary = prepare(judgments, self.quality_per), judgments.vocabulary
         ordered = self.means == "ordered"
-        curves = CurveFit(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False).run(
-            self.max_iter, self.tol
-        )
+        curve_fit = CurveFit(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False)
+        curves = curve_fit.run(self.max_iter, self.tol)
+        factor = variance_factor(curve_fit, study.scales, self.shrinkage, study.profiles.annotator)
         model = PairLikelihood(
             study.rows,
             vocabulary.entry_task,
@@ -92,14 +93,15 @@ class GDAPW:
             partners=self.partners,
             difficulty=self.difficulty,
             seed=self.seed,
+            merge_alike=True,
         )
-        posterior = summarise_posterior(curves.posterior, curves.nodes)
+        posterior = summarise_posterior(curves.posterior, curves.nodes).widened(factor)
         start = np.zeros(model.layout.size)
-        start[: model.n] = posterior.score
+        start[model.alike] = posterior.score
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol, what="relevance")
-        score = _on_scale(found.x[: model.n], posterior.score, vocabulary.entry_task)
+        score = _on_scale(found.x[: model.n][model.alike], posterior.score, vocabulary.entry_task)
         error = np.hypot(posterior.error, score - posterior.score)
-        difficulty = np.exp(found.x[model.n :]) if self.difficulty else None
+        difficulty = np.exp(found.x[model.n :][model.alike]) if self.difficulty else None
         relevance = Relevance(
             score, error, score - NORMAL_95_ROUNDED * error, score + NORMAL_95_ROUNDED * error, difficulty
         )

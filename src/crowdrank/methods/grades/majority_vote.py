@@ -55,7 +55,22 @@ class MajorityVote:
         score = _most_frequent(levels, judgments.grades.entry, n)
         if self.by_mean:
             score = _break_ties(score, _mean(judgments.grades.entry, levels.value[levels.code], n))
-        return make_consensus(self.description, judgments, score, notes=(*notes, *levels.notes))
+        return make_consensus(
+            self.description,
+            judgments,
+            score,
+            extra_fields={"label_chances": None if levels.notes else _shares(levels, judgments.grades.entry, n)},
+            notes=(*notes, *levels.notes),
+        )
+
+
+def _shares(levels: Levels, entry: Codes, n_entries: int) -> Floats:
+    """The shares of each entry's grades; one virtual grade, as the study's are on average, leaves none impossible."""
+    count = np.bincount(entry.astype(np.int64) * len(levels) + levels.code, minlength=n_entries * len(levels))
+    count = count.reshape(n_entries, len(levels))
+    total = count.sum(axis=1, keepdims=True)
+    share = (count + np.bincount(levels.code, minlength=len(levels)) / max(len(entry), 1)) / (total + 1)
+    return np.where(total > 0, share, np.nan)
 
 
 def _most_frequent(levels: Levels, entry: Codes, n_entries: int) -> Floats:

@@ -8,9 +8,9 @@ section 3.4); all annotators are taken to be equally reliable, so random ones co
 
 All tasks are one fit, by maximum a posteriori. The priors are normal: relevance around 0 with the standard deviation
 `relevance_spread`, log ε around 0 with `difficulty_spread`, and each threshold of an annotator around the crowd's with
-`threshold_spread`, so that annotators with few grades are taken to be like the crowd. Intervals are Laplace's; in large
-studies they take the thresholds as known. With difficulties they are somewhat too short (simulated: 91 to 93 % where 95
-% are meant, 94 % without difficulties). All annotators are taken to use one scale; more than 32 different grades are
+`threshold_spread`, so that annotators with few grades are taken to be like the crowd. Intervals integrate over the
+relevance and difficulty of each entry on a grid; the uncertainty of the thresholds is added by Laplace's approximation,
+in small studies only. All annotators are taken to use one scale; more than 32 different grades are
 first merged into 32 levels. Quality is how often an annotator orders two items as the result does; `severity` is how
 far their thresholds lie above the crowd's on average.
 
@@ -46,6 +46,8 @@ from crowdrank.settings import check_fit, check_flag, check_positive
 from crowdrank.study import Codes, Floats, Judgments
 
 CROWD_SPREAD = 10.0  # standard deviation of the crowd's thresholds around 0: a vague prior
+GRID = np.linspace(-5.0, 5.0, 31)  # standard deviations around the mode
+DIFFICULTY_NODES = 5
 LARGEST_PRODUCTS = 1e8  # rows times parameters up to which the whole Hessian is computed
 
 
@@ -109,10 +111,21 @@ class Rasch:
 
 
 def _intervals(score: Floats, model: RaschModel, x: Floats, fixed: slice) -> tuple[Floats, Floats]:
-    """The 95 % interval of each score."""
+    """The 95 % interval of each score.
+
+    The mode of relevance and difficulty together takes difficult entries for easier than they are, so Laplace's
+    intervals there are too short: these are integrated over both, given the thresholds.
+    """
     model.evaluate(x)
-    error = np.sqrt(_variance(model, fixed))
-    return score - NORMAL_95_ROUNDED * error, score + NORMAL_95_ROUNDED * error
+    known, whole = _known_thresholds_variance(model, fixed), _variance(model, fixed)
+    mean, variance = model.entry_posteriors(x, np.sqrt(known), with_difficulty=fixed.stop == 0)
+    # The mode of thresholds and relevance together lies too near to 0, by about the factor that relevance lacks.
+    spread = np.sqrt((mean**2 + variance).mean()) / model.settings.relevance_spread if len(mean) else 1.0
+    error = np.sqrt(variance * whole / known + (mean * max(1 / max(spread, 0.5) - 1, 0.0)) ** 2)
+    return (
+        np.minimum(mean - NORMAL_95_ROUNDED * error, score),
+        np.maximum(mean + NORMAL_95_ROUNDED * error, score),
+    )
 
 
 def _variance(model: RaschModel, fixed: slice) -> Floats:
@@ -123,7 +136,12 @@ def _variance(model: RaschModel, fixed: slice) -> Floats:
         hessian[fixed], hessian[:, fixed] = 0.0, 0.0
         hessian[fixed, fixed] = np.eye(size)[fixed, fixed]
         return dense_spread(hessian, np.zeros(0, np.int32)).variance[:n]
-    # Without the thresholds the Hessian has blocks of two: an entry's relevance and its difficulty.
+    return _known_thresholds_variance(model, fixed)
+
+
+def _known_thresholds_variance(model: RaschModel, fixed: slice) -> Floats:
+    """The same as if the thresholds were known: the Hessian has blocks of an entry's relevance and its difficulty."""
+    size, n = model.layout.size, model.n_entries
     difficulty = model.layout.slices["log_difficulty"]
     unit = np.zeros(size)
     unit[difficulty] = 1.0
@@ -227,6 +245,25 @@ class RaschModel:
 
         return self._gathered(self.sum(products)[0]) + self._prior_product(v)
 
+    def entry_posteriors(self, x: Floats, width: Floats, *, with_difficulty: bool) -> tuple[Floats, Floats]:
+        """Mean and variance of each entry's relevance given the thresholds, on a grid around x of this width."""
+        theta, given = self.layout.unpack(x), self.settings
+        nodes, weights = np.polynomial.hermite_e.hermegauss(DIFFICULTY_NODES if with_difficulty else 1)
+        mean, variance = np.empty((2, self.n_entries))
+        _posterior_moments(
+            GradeRows(self.table.entry, self.table.annotator, self.table.level),
+            np.asarray(self.table.entry_starts),
+            self._sums(theta.thresholds),
+            theta.relevance,
+            np.outer(width, GRID),
+            np.exp(-given.difficulty_spread * nodes),
+            np.log(weights),
+            given.relevance_spread,
+            mean,
+            variance,
+        )
+        return mean, variance
+
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""
 
@@ -324,3 +361,38 @@ def _curvatures(rows, at, chance, diagonal):
             diagonal.sums[a, h] += e * e * above * (1 - above)
         diagonal.relevance[d] += e * e * (second - first * first)
         diagonal.difficulty[d] += u_second - u_first * u_first + slope
+
+
+@kernel
+def _posterior_moments(rows, starts, sums, centre, grid, inverse_difficulty, log_weight, spread, mean, variance):
+    """Write mean and variance of each entry's relevance, over its grid and all difficulties, given the thresholds."""
+    annotator, level = rows.annotator, rows.level
+    n_levels, n, n_hard = sums.shape[1], grid.shape[1], len(inverse_difficulty)
+    log_chance = np.empty((n_hard, n))
+    for d in range(len(mean)):
+        top = -np.inf
+        for k in range(n_hard):
+            e = inverse_difficulty[k]
+            for q in range(n):
+                r = centre[d] + grid[d, q]
+                value = log_weight[k] - r * r / (2 * spread * spread)
+                for row in range(starts[d], starts[d + 1]):
+                    a = annotator[row]
+                    most = -np.inf
+                    for h in range(n_levels):
+                        most = max(most, e * (h * r - sums[a, h]))
+                    norm = 0.0
+                    for h in range(n_levels):
+                        norm += np.exp(e * (h * r - sums[a, h]) - most)
+                    value += e * (level[row] * r - sums[a, level[row]]) - most - np.log(norm)
+                log_chance[k, q] = value
+                top = max(top, value)
+        total, first, second = 0.0, 0.0, 0.0
+        for k in range(n_hard):
+            for q in range(n):
+                chance = np.exp(log_chance[k, q] - top)
+                total += chance
+                first += chance * grid[d, q]
+                second += chance * grid[d, q] * grid[d, q]
+        mean[d] = centre[d] + first / total
+        variance[d] = second / total - (first / total) ** 2

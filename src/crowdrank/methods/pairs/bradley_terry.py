@@ -42,7 +42,6 @@ class BradleyTerry:
         takes=KINDS,
         other_names=("bt", "btl", "bradley-terry-luce", "rank-centrality"),
         pair_columns=("weight",),
-        expands_to_pairs=True,
         gives_intervals=True,
     )
 

@@ -42,7 +42,6 @@ class GreedyOrder:
         family="pairs",
         summary="The item most preferred to the remaining ones goes next.",
         takes=KINDS,
-        expands_to_pairs=True,
     )
 
     def fit(self, judgments: Judgments) -> Consensus:

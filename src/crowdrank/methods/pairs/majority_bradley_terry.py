@@ -37,7 +37,6 @@ class MajorityBradleyTerry:
         summary="Majority vote on each pair, then Bradley-Terry.",
         takes=KINDS,
         pair_columns=("weight",),
-        expands_to_pairs=True,
         gives_intervals=True,
     )
 

@@ -53,7 +53,6 @@ class SVP:
         family="pairs",
         summary="Completes the matrix of contests with a matrix of rank two.",
         takes=KINDS,
-        expands_to_pairs=True,
     )
 
     penalty: float = 2.0  # weight of the distance from the least-squares solution, in contests per item

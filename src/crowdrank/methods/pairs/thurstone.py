@@ -38,7 +38,6 @@ class Thurstone:
         takes=KINDS,
         other_names=("thurstone-mosteller",),
         pair_columns=("weight",),
-        expands_to_pairs=True,
         gives_intervals=True,
     )
 

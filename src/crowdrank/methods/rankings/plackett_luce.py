@@ -7,9 +7,11 @@ unlisted items below its own (a top-k list), every choice was made among those t
 other, each with the average worth of those still to come (Efron's approximation for ties of survival times): without
 ties this is the plain model, and two tied items alone are half a vote for each. A list of one item does not count.
 
-The prior is a gamma distribution of the worth e^s of every item, with its mode at 1: `prior` virtual choices of the
-item, at the odds of an average one. It keeps the scores of items that always, or never, come first finite. Newton's
-method finds the same optimum as Hunter's MM algorithm, in a few steps. All annotators count the same, unless `weights`
+By default scores are normal, and their spread is the one that makes the lists most likely (the evidence, by Laplace's
+method): a fixed prior makes intervals far too narrow where items differ more than it expects. With `prior`, it is a
+gamma distribution of the worth e^s of every item, with its mode at 1: `prior` virtual choices of the item, at the odds
+of an average one. Both keep the scores of items that always, or never, come first finite. Newton's method finds the
+same optimum as Hunter's MM algorithm, in a few steps. All annotators count the same, unless `weights`
 says otherwise; their quality is how often they agree with the resulting ranking.
 
 Plackett: The analysis of permutations, 1975. Hunter: MM algorithms for generalized Bradley-Terry models, Annals of
@@ -24,6 +26,7 @@ prior). Efron: The efficiency of Cox's likelihood function for censored data, 19
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,13 +41,15 @@ from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
-from crowdrank.numerics.newton import minimise
+from crowdrank.numerics.newton import dot, minimise
+from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
 from crowdrank.settings import check_fit, check_flag, check_not_negative
 from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
+SPREADS = tuple(0.25 * 2 ** (step / 2) for step in range(11))  # of normal scores, to choose from: 0.25 to 8
 START_SCALE = 1.2  # start scores are the log-odds times this
 
 
@@ -61,14 +66,15 @@ class PlackettLuce:
         gives_intervals=True,
     )
 
-    prior: float = 1.0  # virtual choices of every item, at the odds of an average one
+    prior: float | None = None  # virtual choices of every item, at the odds of an average one; by default normal scores
     weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
     intervals: bool = True  # compute intervals of the scores
     max_iter: int = 200
     tol: float = 1e-8  # the step of a score at which the fit has converged
 
     def __post_init__(self) -> None:
-        check_not_negative("prior", self.prior)
+        if self.prior is not None:
+            check_not_negative("prior", self.prior)
         check_fit(None, self.max_iter, self.tol)
         check_flag("intervals", self.intervals)
         object.__setattr__(self, "weights", check_weights(self.weights))
@@ -77,21 +83,73 @@ class PlackettLuce:
         """Rank the items of each task by the logarithm of their worth."""
         notes = check_kinds(self.description, judgments)
         vocabulary, lists = judgments.vocabulary, as_lists(judgments)
-        model = ListModel(
-            lists, annotator_weights(self.weights, vocabulary)[lists.list_annotator], vocabulary, self.prior
-        )
-        found = minimise(model, _start(lists, vocabulary, model.unlisted), max_iter=self.max_iter, tol=self.tol)
+        weight = annotator_weights(self.weights, vocabulary)[lists.list_annotator]
+        model = ListModel(lists, weight, vocabulary, self.prior or 0.0)
+        start = _start(lists, vocabulary, model.unlisted)
+        common = np.zeros(len(start))
+        if self.prior is None and len(lists):
+            chosen = _most_likely_spread(model, start, self.max_iter)
+            model.precision, start, common = chosen.precision, chosen.start, chosen.response
+            notes += (f"spread of the scores {model.precision**-0.5:.2g}, chosen by the evidence",)
+        found = minimise(model, start, max_iter=self.max_iter, tol=self.tol)
         # Without prior, only differences are known.
-        score = found.x if self.prior else found.x - _means(found.x, vocabulary)
+        score = found.x - _means(found.x, vocabulary) if model.only_differences else found.x
         return make_consensus(
             self.description,
             judgments,
             np.where(model.compared, score, np.nan),
             fit=found.fit,
             compared=links(judgments.only(*self.description.takes)),
-            spread=_spread(model, found.x) if self.intervals else None,
+            spread=_spread(model, found.x, common) if self.intervals else None,
             notes=notes,
+            settings={"spread": model.precision**-0.5} if model.precision else {},
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreSpread:
+    """The spread of normal scores."""
+
+    precision: float  # of the most likely spread
+    start: Floats  # the scores with it
+    response: Floats  # how far scores move when the logarithm of the spread moves by its standard deviation
+
+
+def _most_likely_spread(model: ListModel, start: Floats, max_iter: int) -> ScoreSpread:
+    """Choose the spread with the highest evidence."""
+    evidence: list[float] = []
+    scores: list[Floats] = []
+    for spread in SPREADS:
+        report("spread of the scores", len(scores), len(SPREADS))
+        model.precision = spread**-2
+        start = minimise(model, start, max_iter=max_iter, tol=1e-3).x
+        value, _ = model.evaluate(start)
+        evidence.append(-value - len(start) * math.log(spread) - _log_determinant(model) / 2)
+        scores.append(start)
+    best = int(np.argmax(evidence))
+    chance = np.exp(np.array(evidence) - evidence[best])
+    chance /= chance.sum()
+    log_spread = np.log(SPREADS)
+    off = log_spread - chance @ log_spread
+    deviation = math.sqrt(float(chance @ off**2))
+    response = (chance * off) @ np.array(scores) / deviation if deviation > 0 else np.zeros_like(start)
+    return ScoreSpread(SPREADS[best] ** -2, scores[best], response)
+
+
+def _log_determinant(model: ListModel) -> float:
+    """That of the Hessian; of larger studies, that of its diagonal."""
+    if model.vocabulary.n_entries > LARGEST_DENSE:
+        return float(np.log(model.diagonal()).sum())
+    return float(np.linalg.slogdet(_dense_hessian(model))[1])
+
+
+def _dense_hessian(model: ListModel) -> Floats:
+    """The whole Hessian at the last evaluated point."""
+    (one, other), n = model.cells(), model.vocabulary.n_entries
+    hessian = np.zeros((n, n))
+    hessian[one, other] = -model.joint_curvatures()
+    np.fill_diagonal(hessian, model.diagonal())
+    return hessian
 
 
 def _start(lists: Rankings, vocabulary: Vocabulary, unlisted: NDArray[np.int64]) -> Floats:
@@ -106,9 +164,13 @@ def _start(lists: Rankings, vocabulary: Vocabulary, unlisted: NDArray[np.int64])
 
 
 class ListModel:
-    """Minus the log-posterior of lists, its gradient and products with its Hessian, for `numerics.newton.minimise`."""
+    """Minus the log-posterior of lists, its gradient and products with its Hessian, for `numerics.newton.minimise`.
+
+    The prior has `prior` virtual choices of every item, or a normal distribution of this `precision`.
+    """
 
     def __init__(self, lists: Rankings, weight: Floats, vocabulary: Vocabulary, prior: float) -> None:
+        self.precision = 0.0
         self.vocabulary, self.prior, self.task_starts = vocabulary, prior, vocabulary.task_starts
         self.starts, self.entry, self.task, self.weight = lists.list_starts, lists.entry, lists.list_task, weight
         tied = (lists.row_list[1:] == lists.row_list[:-1]) & (lists.position[1:] == lists.position[:-1])
@@ -142,9 +204,11 @@ class ListModel:
             )
         )
         slope, curvature, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
-        slope += self.worth * (below[task] + self.prior) - self.prior
+        slope += self.worth * (below[task] + self.prior) - self.prior + self.precision * x
         self.curvature = curvature + self.worth * (below[task] + self.prior) - self.worth**2 * below_twice[task]
-        return sum(values) + self.prior * float((self.worth - x).sum()), self._differences(slope)
+        self.curvature += self.precision
+        value = self.prior * float((self.worth - x).sum()) + self.precision * dot(x, x) / 2
+        return sum(values) + value, self._differences(slope)
 
     def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
@@ -158,14 +222,20 @@ class ListModel:
             )
         )
         product, _, below, below_moved = np.split(sums, [n, 2 * n, 2 * n + len(total)])
-        return self._differences(product + moved * (below[task] + self.prior) - self.worth * below_moved[task])
+        product += moved * (below[task] + self.prior) - self.worth * below_moved[task] + self.precision * v
+        return self._differences(product)
 
     def _differences(self, v: Floats) -> Floats:
         """Without prior, remove the mean of each task.
 
         The likelihood does not depend on it, and Newton's method would take many steps to follow rounding errors.
         """
-        return v if self.prior else v - _means(v, self.vocabulary)
+        return v - _means(v, self.vocabulary) if self.only_differences else v
+
+    @property
+    def only_differences(self) -> bool:
+        """Whether there is no prior, which would fix the mean."""
+        return not self.prior and not self.precision
 
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""
@@ -207,19 +277,21 @@ class ListModel:
         return one, self.task_starts[self.vocabulary.entry_task[one]] + within
 
 
-def _spread(model: ListModel, x: Floats) -> Spread:
-    """The uncertainty of the scores: from the Hessian itself where it, or that of every task, is small."""
+def _spread(model: ListModel, x: Floats, common: Floats) -> Spread:
+    """The uncertainty of the scores, and of their spread, with which all move by `common`."""
     model.evaluate(x)
+    return _spread_at_optimum(model).widened(common, model.diagonal(), model.vocabulary.entry_task)
+
+
+def _spread_at_optimum(model: ListModel) -> Spread:
+    """The uncertainty of the scores: from the Hessian itself where it, or that of every task, is small."""
     sizes, n = np.diff(model.task_starts), model.vocabulary.n_entries
     small = n <= LARGEST_DENSE or sizes.max() <= LARGEST_BLOCK
     if not small or int((sizes**2).sum()) > MOST_CELLS:
         return probed_spread(model.hessian_product, model.diagonal(), model.vocabulary.entry_task)
-    (one, other), curvature = model.cells(), model.joint_curvatures()
     if n <= LARGEST_DENSE:
-        hessian = np.zeros((n, n))
-        hessian[one, other] = -curvature
-        np.fill_diagonal(hessian, model.diagonal())
-        return dense_spread(hessian, model.vocabulary.entry_task)
+        return dense_spread(_dense_hessian(model), model.vocabulary.entry_task)
+    (one, other), curvature = model.cells(), model.joint_curvatures()
     once = one < other
     return block_spread(
         model.diagonal(), one[once].astype(np.int32), other[once].astype(np.int32), curvature[once], model.task_starts

@@ -27,8 +27,9 @@ from crowdrank.consensus import Consensus
 from crowdrank.formats.saved_json import saved_names
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
-from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of
+from crowdrank.methods.supervised.cells.cells import POTENTIALS, Cells, cells_of, standardised
 from crowdrank.methods.supervised.cells.linear import weight_rows
+from crowdrank.methods.supervised.cells.lost import lost_share, without_lost
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod, training_set
 from crowdrank.methods.supervised.cells.tree_text import booster, lightgbm_module
 from crowdrank.numerics.progress import report
@@ -40,7 +41,6 @@ from crowdrank.study import KINDS, Floats, Gold, Ids, Judgments, Vocabulary, rec
 MOST_ANNOTATORS = 200  # with features of their own: those in most training tasks
 FEATURES_EACH = 6  # of an annotator: missed, preferred, beaten, and the same standardised
 MOST_GRADES = 30  # LightGBM's limit
-SMALLEST_DEVIATION = 1e-12  # smaller ones are rounding errors
 OBJECTIVES = ("rank_xendcg", "regression")  # models use them in turn
 TREES = {
     "learning_rate": 0.05,
@@ -139,14 +139,16 @@ class BoostedAggregator(TrainedMethod):
         if len(judged):
             predicted = parallel_map(lambda model: model.predict(features[judged], num_threads=1), self.models)
             scores[judged] = np.stack(list(predicted), axis=1)
-        score = standardised(scores, vocabulary).mean(axis=1)
+        importance = self._importance()
+        lost = lost_share(self.annotators, importance[:-1], judgments)
+        score, about_lost = without_lost(standardised(scores, vocabulary).mean(axis=1), lost, judgments)
         columns = annotator_columns(judgments, *agreement(judgments, score))
         return make_consensus(
             self.description,
             judgments,
             score,
-            annotators={**columns, "importance": self._importance()[own]},
-            notes=notes,
+            annotators={**columns, "importance": importance[own]},
+            notes=[*notes, *about_lost],
         )
 
     def _importance(self) -> Floats:
@@ -173,14 +175,3 @@ def _features(cells: Cells, own: NDArray[np.int64], n_own: int, vocabulary: Voca
     dense[:, -1] = np.stack([sum_by(cells.entry, column, vocabulary.n_entries) for column in cells.value.T], axis=1)
     plain = dense.reshape(vocabulary.n_entries, (n_own + 1) * cells.value.shape[1])
     return np.hstack([plain, standardised(plain, vocabulary)])
-
-
-def standardised(values: Floats, vocabulary: Vocabulary) -> Floats:
-    """Columns minus their mean over the task, divided by their standard deviation there; 0 where all are equal."""
-    if not len(values):
-        return values
-    starts, known = vocabulary.task_starts[:-1], ~np.isnan(values)
-    size = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
-    centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[vocabulary.entry_task]
-    deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[vocabulary.entry_task]
-    return np.asarray(centred / np.where(deviation > SMALLEST_DEVIATION, deviation, np.inf))

@@ -20,7 +20,8 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, make_consensus
-from crowdrank.methods.supervised.boosted import Boosted, BoostedAggregator, standardised
+from crowdrank.methods.supervised.boosted import Boosted, BoostedAggregator
+from crowdrank.methods.supervised.cells.cells import standardised
 from crowdrank.methods.supervised.cells.linear import LinearAggregator
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod
 from crowdrank.methods.supervised.crf import CRF

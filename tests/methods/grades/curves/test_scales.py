@@ -39,7 +39,7 @@ def test_many_grades_are_cut_into_parts_of_about_equal_size():
     rng = np.random.default_rng(0)
     grades = rng.uniform(0, 100, 5000)
     found = scales(grades)
-    np.testing.assert_allclose(np.bincount(found.level), np.full(LEVELS, 500), atol=1)
+    np.testing.assert_allclose(np.bincount(found.level), np.full(LEVELS, 5000 / LEVELS), atol=1)
     assert (np.diff(found.level[np.argsort(grades)]) >= 0).all()
     np.testing.assert_allclose(found.grade[0], [grades[found.level == k].mean() for k in range(LEVELS)])
 
@@ -52,3 +52,19 @@ def test_a_grade_most_give_is_one_level():
 
 def test_nobody():
     assert scales_of(Grades(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)), 0).grade == ()
+
+
+def test_a_slightly_larger_grade_is_no_scale_of_its_own():
+    """One annotator gave an 11 where the others have up to 10."""
+    who = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
+    found = scales_of(Grades(who, who, np.array([0.0, 10, 1, 9, 0, 11])), 3)
+    assert found.of_annotator.tolist() == [0, 0, 0]
+    assert not found.notes
+
+
+def test_scales_and_merged_grades_are_told():
+    who = np.repeat(np.arange(2, dtype=np.int32), 60)
+    grade = np.r_[np.arange(60) % 5, np.arange(60) * 1.5].astype(float)
+    notes = " ".join(scales_of(Grades(who, who, grade), 2).notes)
+    assert "1 with grades up to 4, 1 with grades up to 88.5" in notes
+    assert "60 different grades are merged into 20 levels" in notes

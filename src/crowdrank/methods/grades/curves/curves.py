@@ -174,6 +174,7 @@ class Curves:
     nodes: Nodes
     posterior: Floats  # of each entry over the nodes
     table: Floats  # the curves as logarithms: by profile, level and node
+    free_parameters: Floats  # of each profile: how many its judgments determine, rather than the crowd
     fit: Fit
 
     def relevance_by_others(self, rows: GradesByProfile) -> Floats:
@@ -337,7 +338,8 @@ class CurveFit:
             self.maximise()
         slope, intercept = np.hsplit(self.theta, 2)
         found = gaussians(slope, intercept, self.n_levels)
-        return Curves(found, self.nodes, self.posterior, self.table, Fit(step + 1, converged, value))
+        free = 2 * self.n_levels - np.einsum("aii->a", self.steps.response)
+        return Curves(found, self.nodes, self.posterior, self.table, free, Fit(step + 1, converged, value))
 
 
 def _groups(starts: NDArray[np.int64], rows: slice) -> tuple[int, int]:

@@ -5,17 +5,19 @@
 Summed over the pairs of judgments of a task that concern different entries, and divided by the number of partners of a
 judgment: relative to the priors, every judgment has the weight of one likelihood term. Pairs are never stored: a kernel
 streams over them. A judgment with more than `partners` others in its task is paired with a sample of them: the
-judgments of the task stand in a circle in random order, and the partners are those at evenly spaced distances.
+judgments of the task stand in a circle, and the partners are those at evenly spaced distances. The order of the circle
+is as good as random, but follows from the grades, so that names do not matter.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.methods.grades.curves.content import content_keys
 from crowdrank.methods.grades.curves.curves import Gaussians, GradesByProfile
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.compiled import kernel
@@ -54,27 +56,49 @@ class JudgmentState(NamedTuple):
     root_precision: Floats  # 1 / √(w ε); the precision of a pair is the product of two of them
 
 
+def _sets_of_entries(task: Codes, content: NDArray[Any]) -> tuple[NDArray[np.int64], Codes]:
+    """The first entry of each set of entries of a task with the same content, and the set of each entry."""
+    order = np.lexsort((content, task))
+    new = np.r_[True, (task[order][1:] != task[order][:-1]) | (content[order][1:] != content[order][:-1])][: len(task)]
+    alike = np.empty(len(task), np.int32)
+    alike[order] = np.cumsum(new) - 1
+    return order[new], alike
+
+
 class PairLikelihood:
     """Minus the log-posterior of relevance (and log-difficulty) given the curves, for `numerics.newton.minimise`.
 
     Without difficulty it is convex. The partners of a judgment are spread over its whole task, so an entry depends on
     the others nearly as on their mean: the Hessian is approximated by a diagonal less one such mean per task. This is
-    cheap, and exact for a common shift of all relevances of a task, which changes only the prior.
+    cheap, and exact for a common shift of all relevances of a task, which changes only the prior. With
+    `merge_alike` there is one parameter for all entries of a task with the same grades from the same annotators, which
+    a sample of partners would tell apart.
     """
 
     def __init__(
-        self, rows: GradesByProfile, entry_task: Codes, curves: Gaussians, *, partners: int, difficulty: bool, seed: int
+        self,
+        rows: GradesByProfile,
+        entry_task: Codes,
+        curves: Gaussians,
+        *,
+        partners: int,
+        difficulty: bool,
+        seed: int,
+        merge_alike: bool = False,
     ) -> None:
+        of_entry, of_row = content_keys(rows, seed)
+        first, self.alike = _sets_of_entries(entry_task, of_entry if merge_alike else np.arange(len(entry_task)))
+        self.copies = np.bincount(self.alike).astype(np.float64)
         task = entry_task[rows.entry]
-        order = np.lexsort((np.random.default_rng(seed).random(len(task)), task))
-        entry, profile, level = rows.entry[order], rows.profile[order], rows.level[order]
+        order = np.lexsort((of_row, task))
+        entry, profile, level = self.alike[rows.entry[order]], rows.profile[order], rows.level[order]
         starts = np.searchsorted(task[order], np.arange(int(entry_task.max(initial=-1)) + 2))
         size = np.diff(starts)[task[order]]
         n_partners = np.minimum(size - 1, partners)
-        others = size - np.diff(rows.entry_starts)[entry]  # judgments of the task on other entries
+        others = size - np.bincount(entry, minlength=len(first))[entry]  # judgments of the task on other entries
         weight = (size - 1) / np.maximum(n_partners * others, 1)
         self.judgments = PairedJudgments(entry, profile, level, starts[task[order]], size, n_partners, weight)
-        self.task, self.n = entry_task, len(entry_task)
+        self.task, self.n = entry_task[first], len(first)
         self.log_variance = np.log(curves.variance)[profile]
         self.mean = curves.mean[profile, level]
         with np.errstate(divide="ignore"):
@@ -95,11 +119,12 @@ class PairLikelihood:
             )
         )
         slope, self.curvature, difficulty_slope, self.difficulty_curvature = total.reshape(4, self.n)
-        value = float(x[: self.n] @ x[: self.n]) / 2 - sum(values)
-        gradient = relevance - slope
+        value = float(self.copies @ relevance**2) / 2 - sum(values)
+        gradient = self.copies * relevance - slope
         if self.difficulty:
-            value += float(difficulty @ difficulty) / (2 * DIFFICULTY_SPREAD**2)
-            gradient = np.concatenate([gradient, difficulty / DIFFICULTY_SPREAD**2 - difficulty_slope])
+            precision = self.copies / DIFFICULTY_SPREAD**2
+            value += float(precision @ difficulty**2) / 2
+            gradient = np.concatenate([gradient, precision * difficulty - difficulty_slope])
         return value, gradient
 
     def hessian_product(self, v: Floats) -> Floats:
@@ -116,10 +141,10 @@ class PairLikelihood:
 
     def diagonal(self) -> Floats:
         """The diagonal part of the approximate Hessian."""
-        diagonal = 1 + self.curvature
+        diagonal = self.copies + self.curvature
         if not self.difficulty:
             return diagonal
-        return np.concatenate([diagonal, 1 / DIFFICULTY_SPREAD**2 + self.difficulty_curvature])
+        return np.concatenate([diagonal, self.copies / DIFFICULTY_SPREAD**2 + self.difficulty_curvature])
 
 
 @kernel

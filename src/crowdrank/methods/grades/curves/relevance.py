@@ -13,10 +13,12 @@ from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.methods.grades.curves.curves import Curves, Gaussians, GradesByProfile, sort_grades
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.curves.kernels import Nodes
+from crowdrank.methods.grades.curves.outliers import graded_verdicts
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
+from crowdrank.methods.grades.curves.true_grades import true_grade_chances
 from crowdrank.methods.profiles import Profiles, profiles_of
 from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import annotator_columns, make_consensus
+from crowdrank.methods.result import annotator_columns, judged_by_several, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
@@ -24,8 +26,6 @@ from crowdrank.study import Codes, Floats, Judgments
 
 TAIL = 0.025  # of the posterior, on either side of the interval
 ENTRIES_AT_ONCE = 1 << 16
-UNINFORMATIVE = 0.02  # nats; an annotator with less information per grade is random …
-ENOUGH_GRADES = 30  # … if they gave this many grades
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +59,12 @@ class Relevance:
     high: Floats
     difficulty: Floats | None
 
+    def widened(self, factor: float) -> Relevance:
+        """The same with this many times the variance."""
+        wide = np.sqrt(factor)
+        low, high = (self.score + wide * (end - self.score) for end in (self.low, self.high))
+        return Relevance(self.score, wide * self.error, low, high, self.difficulty)
+
 
 def graded_consensus(
     description: Description,
@@ -73,6 +79,10 @@ def graded_consensus(
     judged = np.diff(study.rows.entry_starts) > 0  # the others have only the prior
     # Relevance is of the order of one: further digits are rounding errors, which would break ties.
     score = np.where(judged, np.round(found.score, 12), np.nan)
+    notes = (*notes, *study.scales.notes)
+    if judged.any() and not _anybody_varies(study.rows):
+        score = np.where(judged, 0.0, np.nan)  # curves of annotators with one grade differ by chance alone
+        notes += ("every annotator gave one grade to all their items: the items cannot be told apart",)
     return make_consensus(
         description,
         judgments,
@@ -85,9 +95,26 @@ def graded_consensus(
         extra_fields={
             "difficulty": found.difficulty,
             "curve_columns": _curve_columns(judgments, study, curves.gaussians),
+            "label_chances": _label_chances(judgments, study, curves),
         },
-        notes=(*notes, *study.scales.notes),
+        notes=notes,
     )
+
+
+def _anybody_varies(rows: GradesByProfile) -> bool:
+    """Whether any profile has two different grades."""
+    level, starts = rows.level[rows.by_profile], rows.profile_starts
+    same = np.r_[level[1:] == level[:-1], True]
+    same[starts[1:][starts[1:] > 0] - 1] = True  # the last of a profile
+    return not bool(same.all())
+
+
+def _label_chances(judgments: Judgments, study: Graded, curves: Curves) -> Floats | None:
+    """The probability of each grade as the true one, where all annotators use one scale, whose levels are grades."""
+    merged = len(np.unique(judgments.grades.grade)) > curves.table.shape[1]
+    if len(study.scales.grade) > 1 or merged:
+        return None
+    return true_grade_chances(study.rows, curves, judgments.vocabulary.entry_task)
 
 
 def summarise_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
@@ -118,13 +145,11 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
 
 def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
     profiles = study.profiles
-    count = np.diff(study.rows.profile_starts)
     quality, evidence = _agreement_with_others(study.rows, judgments.vocabulary.entry_task, curves)
-    columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task)
-    alone, paired = informativeness(curves.gaussians)
-    columns["verdict"][(alone < UNINFORMATIVE) & (count >= ENOUGH_GRADES) & (columns["verdict"] != "one-sided")] = (
-        "random"
+    columns = annotator_columns(
+        judgments, quality, None, profiles.annotator, profiles.task, graded_verdicts(quality, evidence)
     )
+    alone, paired = informativeness(curves.gaussians)
     return columns | {
         "informativeness": alone,
         "pair_informativeness": paired,
@@ -136,10 +161,11 @@ def _agreement_with_others(rows: GradesByProfile, task: Codes, curves: Curves) -
     """Per profile: the share of preferences that the others' grades confirm, and the evidence as a number of votes.
 
     Their own grades do not count in the relevance they are compared with. Otherwise annotators of items that few others
-    graded would agree with themselves.
+    graded would agree with themselves. Entries that nobody else graded say nothing.
     """
     relevance, whose = curves.relevance_by_others(rows), (rows.profile.astype(np.int64) << 32) | task[rows.entry]
     order = np.lexsort((rows.level, whose))
+    order = order[judged_by_several(rows.entry, rows.profile, rows.n_entries)[rows.entry[order]]]
     starts = np.r_[np.flatnonzero(run_starts(whose[order])), len(order)]
     group = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
     profile, level = rows.profile[order[starts[:-1]]], rows.level[order].astype(np.float64)

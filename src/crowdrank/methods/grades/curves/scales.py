@@ -2,22 +2,25 @@
 
 Grades have the same meaning only among annotators who use the same scale. Files do not say which scale that is, but the
 grades do: annotators whose largest grade is at most 10 are taken to share one scale, those with grades up to 100
-another, up to 1,000 a third, and so on. Fractions between 0 and 1 (probabilities) are a scale of their own. A scale
-with more than MOST_LEVELS different grades is divided into LEVELS levels with about as many judgments each. Levels
-ascend with the grades.
+another, up to 1,000 a third, and so on; but grades up to 10 and up to 11 are one scale: the largest grade of a scale is
+at least `FAR` times that of the next smaller one. Fractions between 0 and 1 (probabilities) are a scale of their own. A
+scale with more than MOST_LEVELS different grades is divided into LEVELS levels with about as many judgments each.
+Levels ascend with the grades.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.study import Codes, Floats, Grades
 
-MOST_LEVELS = 12
-LEVELS = 10
+MOST_LEVELS = 20
+LEVELS = 20
+FAR = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,14 +52,26 @@ def scales_of(grades: Grades, n_annotators: int) -> Scales:
     level, means, notes = np.zeros(len(grades), np.int32), [], []
     for scale in range(len(kinds)):
         rows = np.flatnonzero(of_annotator[grades.annotator] == scale)
-        level[rows], mean, distinct = _levels(grades.grade[rows])
+        level[rows], mean = _levels(grades.grade[rows])
         means.append(mean)
-        if distinct > max(MOST_LEVELS, len(rows) / 2):
+        different = len(np.unique(grades.grade[rows]))
+        if different > len(mean):
             notes.append(
-                f"{distinct:,} of {len(rows):,} grades are different, as measurements are: they are merged into "
-                f"{len(mean)} levels (mean uses them as they are)"
+                f"{different:,} different grades are merged into {len(mean)} levels (mean uses them as they are)"
             )
+    if len(kinds) > 1 and len(grades):
+        notes.append(_several_scales(grades, of_annotator))
     return Scales(level, of_annotator.astype(np.int32), tuple(means), tuple(notes))
+
+
+def _several_scales(grades: Grades, of_annotator: NDArray[np.int64]) -> str:
+    """The note about annotators on scales of their own."""
+    parts = []
+    for scale in range(int(of_annotator.max()) + 1):
+        own = grades.grade[of_annotator[grades.annotator] == scale]
+        if len(own):
+            parts.append(f"{np.count_nonzero(of_annotator == scale):,} with grades up to {own.max():g}")
+    return f"annotators seem to use different scales: {', '.join(parts)}; if they share one, use mean or rasch"
 
 
 def _kind_of_scale(grades: Grades, n_annotators: int) -> NDArray[np.int64]:
@@ -70,15 +85,18 @@ def _kind_of_scale(grades: Grades, n_annotators: int) -> NDArray[np.int64]:
     fraction[grades.annotator[grades.grade != np.rint(grades.grade)]] = True
     with np.errstate(divide="ignore"):
         digits = np.maximum(np.ceil(np.log10(largest)), 1)
-    return np.where(fraction & (largest <= 1), 0, digits).astype(np.int64)
+    kind = np.where(fraction & (largest <= 1), 0, digits).astype(np.int64)
+    for smaller, larger in pairwise(np.unique(kind[kind > 0]).tolist()):
+        if largest[kind == larger].max() < FAR * largest[kind == smaller].max():
+            kind[kind == smaller] = larger
+    return kind
 
 
-def _levels(grade: Floats) -> tuple[Codes, Floats, int]:
-    """The level of each grade, the mean grade of each level, and the number of different grades."""
+def _levels(grade: Floats) -> tuple[Codes, Floats]:
+    """The level of each grade, and the mean grade of each level."""
     values, level = np.unique(grade, return_inverse=True)
-    distinct = len(values)
-    if distinct > MOST_LEVELS:
+    if len(values) > MOST_LEVELS:
         edges = np.unique(np.quantile(grade, np.arange(1, LEVELS) / LEVELS))
         level = np.unique(np.searchsorted(edges, grade, side="right"), return_inverse=True)[1]
         values = np.bincount(level, grade) / np.bincount(level)
-    return level.astype(np.int32), values.astype(np.float64), distinct
+    return level.astype(np.int32), values.astype(np.float64)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
 
-MOST_ITEMS = 5000  # of a task: a table of all their pairs takes 200 MB
+MOST_ITEMS = 2000  # of a task: a table of all their pairs takes 32 MB, and sorting them half a minute
 STEP = 2.0**-20  # of weights
 RANDOM_NUMBERS = 1009  # for the local search; a prime, so that no two rounds use the same
 ROUNDS = 20  # of perturbing a large part's order and searching again
@@ -255,7 +255,7 @@ def _search(order, against, votes, rows, task, first, random):
     """
     n = len(order)
     candidate = np.empty(n, dtype=np.int64)
-    _sort(order, votes, votes)
+    _sort(order, votes, _votes_of_beaten(order, against, votes))
     _find_best_list(order, candidate, against, rows, task, first)
     least = _improve(order, against, votes)
     drawn = 0
@@ -269,6 +269,16 @@ def _search(order, against, votes, rows, task, first, random):
             place, to = random[drawn % len(random)], random[(drawn + 1) % len(random)]
             _move(candidate, int(place * n), int(to * n))
             drawn += 2
+
+
+@kernel
+def _votes_of_beaten(order, against, votes):
+    """Per item, the votes of those it beats less of those it loses to: orders equal votes without regard to names."""
+    found = np.zeros(len(votes))
+    for i in order:
+        for j in order:
+            found[i] += (against[j, i] - against[i, j]) * votes[j]
+    return found
 
 
 @kernel

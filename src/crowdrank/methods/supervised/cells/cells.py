@@ -17,6 +17,7 @@ from crowdrank.numerics.groups import grouped, run_starts
 from crowdrank.study import LEFT, TIE, Codes, Floats, Judgments, Rankings, Vocabulary
 
 POTENTIALS = ("log", "difference", "binary")
+SMALLEST_DEVIATION = 1e-12  # smaller ones are rounding errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,3 +126,14 @@ def ranks_of(lists: Rankings) -> Floats:
         return np.zeros(0)
     given = lists.position[lists.list_starts[:-1]] >= 1
     return lists.position if given.all() else np.where(given[lists.row_list], lists.position, middle_places(lists))
+
+
+def standardised(values: Floats, vocabulary: Vocabulary) -> Floats:
+    """Columns minus their mean over the task, divided by their standard deviation there; 0 where all are equal."""
+    if not len(values):
+        return values
+    starts, known = vocabulary.task_starts[:-1], ~np.isnan(values)
+    size = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
+    centred = values - (np.add.reduceat(np.where(known, values, 0.0), starts) / size)[vocabulary.entry_task]
+    deviation = np.sqrt(np.add.reduceat(np.where(known, centred, 0.0) ** 2, starts) / size)[vocabulary.entry_task]
+    return np.asarray(centred / np.where(deviation > SMALLEST_DEVIATION, deviation, np.inf))

@@ -22,6 +22,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
 from crowdrank.methods.supervised.cells.cells import Cells
 from crowdrank.methods.supervised.cells.influence import influence
+from crowdrank.methods.supervised.cells.lost import lost_share, without_lost
 from crowdrank.methods.supervised.cells.target_measure import Target, target
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod, TrainingSet, sampled, training_set
 from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
@@ -124,9 +125,10 @@ class LinearAggregator(TrainedMethod):
         """Rank the items of each task by their weighted sums."""
         vocabulary = judgments.vocabulary
         cells, weight = self._cells_and_weights(judgments)
-        score = weighted_sums(cells, weight, vocabulary.n_entries)
+        lost = lost_share(self.annotators, np.abs(self.weight[:-1]).sum(axis=1), judgments)
+        score, about_lost = without_lost(weighted_sums(cells, weight, vocabulary.n_entries), lost, judgments)
         code = recode(vocabulary.annotators, self.annotators)
-        notes = [*check_kinds(self.description, judgments), *self._notes(int((code < 0).sum()))]
+        notes = [*check_kinds(self.description, judgments), *about_lost, *self._notes(int((code < 0).sum()))]
         first = int(self.method.columns[0] == "missing")
         moved, use = influence(cells, weight, first, vocabulary)
         columns = {**annotator_columns(judgments, *agreement(judgments, score)), "use": use, "influence": moved}

@@ -1,0 +1,136 @@
+"""Kernels of the probabilities of true grades: counts and likelihoods of classes, dispersion, left-out grades."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.numerics.compiled import kernel
+from crowdrank.study import Codes, Floats
+
+STEP = 0.5  # how far the chances move in a step; whole steps of all entries at once may oscillate
+
+
+class SortedGrades(NamedTuple):
+    """The grades by entry, and the task of each entry."""
+
+    entry_starts: NDArray[np.int64]
+    profile: Codes
+    level: Codes
+    entry_task: Codes
+
+
+class ClassCrowd(NamedTuple):
+    """What the current chances say about the crowd."""
+
+    counts: Floats  # by profile, true grade and grade
+    given: Floats  # by profile and true grade
+    typical: Floats  # the virtual counts of each profile, by its types
+    strength: float  # their sum for each true grade
+    in_task: Floats  # by task: entries of each true grade
+    virtual: Floats  # virtual entries of each true grade in every task
+
+
+@kernel
+def count_grades(entry, annotator, level, chance, count):
+    """Per annotator, how often each true grade got each grade."""
+    for row in range(len(entry)):
+        for t in range(chance.shape[1]):
+            count[annotator[row], t, level[row]] += chance[entry[row], t]
+
+
+@kernel
+def add_log_likelihoods(count, prior, into):
+    """Add the log-likelihood of the counts of each group, rows ~ Dirichlet(prior), for each of several priors."""
+    rows, size = count.shape[1], count.shape[2]
+    for group in range(len(count)):
+        for t in range(rows):
+            total = 0.0
+            for g in range(size):
+                total += count[group, t, g]
+            if total < 1e-12:
+                continue
+            for k in range(len(prior)):
+                virtual = 0.0
+                value = 0.0
+                for g in range(size):
+                    virtual += prior[k, t, g]
+                    if count[group, t, g] > 1e-12:
+                        value += math.lgamma(prior[k, t, g] + count[group, t, g]) - math.lgamma(prior[k, t, g])
+                into[group, k] += value + math.lgamma(virtual) - math.lgamma(virtual + total)
+
+
+@kernel
+def move_chances(entries, rows, crowd, before, chance, likelihood):
+    """Move the chances of some entries towards those given all other entries; returns how far they moved.
+
+    Writes the probability of each grade given all other rows to `likelihood`.
+    """
+    size, starts = before.shape[1], rows.entry_starts
+    new, longest, moved = np.empty(size), 0, 0.0
+    for entry in range(entries[0], entries[1]):
+        longest = max(longest, starts[entry + 1] - starts[entry])
+    factor = np.empty((longest, size))
+    for entry in range(entries[0], entries[1]):
+        first, last = starts[entry], starts[entry + 1]
+        if first == last:
+            continue
+        in_task = crowd.in_task[rows.entry_task[entry]]
+        for t in range(size):
+            new[t] = max(in_task[t] - before[entry, t], 0.0) + crowd.virtual[t]
+        _given_others(first, last, rows, crowd, before[entry], new, factor)
+        for row in range(first, last):
+            likelihood[row] = 1.0 / (new / factor[row - first]).sum()
+        for t in range(size):
+            step = STEP * (new[t] - before[entry, t])
+            chance[entry, t] = before[entry, t] + step
+            moved += abs(step) / 2
+    return moved
+
+
+@kernel
+def _given_others(first, last, rows, crowd, own, new, factor):
+    """Multiply the chances by those of the entry's rows, each given all other entries; writes the factors too."""
+    for row in range(first, last):
+        a, g, most = rows.profile[row], rows.level[row], 0.0
+        for t in range(len(new)):
+            others = max(crowd.counts[a, t, g] - own[t], 0.0) + crowd.typical[a, t, g]
+            factor[row - first, t] = others / (max(crowd.given[a, t] - own[t], 0.0) + crowd.strength)
+            new[t] *= factor[row - first, t]
+            most = max(most, new[t])
+        for t in range(len(new)):  # hundreds of rows would underflow
+            new[t] /= most
+    new /= new.sum()
+
+
+@kernel
+def squares_and_variance(starts, profile, level, posterior, curves, squares, variance):
+    """Per entry: the squared differences of the counts of grades from the expected ones, and their variance."""
+    size, n = curves.shape[1], curves.shape[2]
+    rest = np.empty(size)
+    for entry in range(len(starts) - 1):
+        rest[:] = 0.0
+        for row in range(starts[entry], starts[entry + 1]):
+            rest[level[row]] += 1.0
+            for g in range(size):
+                chance = 0.0
+                for q in range(n):
+                    chance += posterior[entry, q] * curves[profile[row], g, q]
+                rest[g] -= chance
+                variance[entry] += chance * (1 - chance)
+        for g in range(size):
+            squares[entry] += rest[g] * rest[g]
+
+
+@kernel
+def predict_left_out(entry, profile, level, posterior, inverse_curves, likelihood):
+    """Without a grade, the posterior is divided by its curve, so the predictive probability is a harmonic mean."""
+    n = posterior.shape[1]
+    for row in range(len(entry)):
+        inverse = 0.0
+        for q in range(n):
+            inverse += posterior[entry[row], q] * inverse_curves[profile[row], level[row], q]
+        likelihood[row] = 1.0 / inverse

@@ -1,0 +1,53 @@
+"""Verdicts on annotators of grades: who is further from the crowd than honest annotators differ.
+
+How often the preferences of two honest annotators agree depends on the study: nearly always about facts, seldom about
+opinions. So the crowd itself is the measure. Honest annotators are taken to spread evenly around the median quality,
+and the better half shows how far. Who lies more than `FAR` standard deviations below the median is not one of them:
+their grades are reversed if they are as far below a coin toss too, otherwise random. Where opinions differ the crowd
+spreads so widely that nobody is accused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Floats
+
+FAR = 3.0  # standard deviations; 1 of 700 honest annotators is further away
+VIRTUAL, USUAL_SPREAD = 4.0, 0.08  # annotators of a crowd whose quality has this standard deviation
+WEAK = 0.65
+
+
+def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
+    """A plain word for each annotator; `evidence` is the number of independent votes behind `quality`."""
+    verdict = np.full(len(quality), "unclear", dtype=object)
+    known = ~np.isnan(quality) & (evidence > 0)
+    if not known.any():
+        return verdict
+    own, votes = quality[known], evidence[known]
+    above = (own - 0.5) * 2 * np.sqrt(votes)  # standard errors above a coin toss
+    middle = _weighted_median(own, votes)
+    outlier = middle - own > FAR * np.sqrt(_crowd_variance(own, votes, middle) + 0.25 / votes)
+    word = np.where(outlier, "random", "unclear").astype(object)
+    word[outlier & (above <= -FAR)] = "reversed"
+    word[above >= 2] = np.where(own < WEAK, "weak", "informative")[above >= 2]
+    verdict[known] = word
+    return verdict
+
+
+def _weighted_median(values: Floats, weight: Floats) -> float:
+    """The median, annotators weighted by the square root of what is known about them."""
+    order = np.argsort(values)
+    below = np.cumsum(np.sqrt(weight[order]))
+    return float(values[order[np.searchsorted(below, below[-1] / 2)]])
+
+
+def _crowd_variance(quality: Floats, votes: Floats, middle: float) -> float:
+    """The variance of true qualities: that of the better half, less the error of each, with some virtual annotators."""
+    better = quality >= middle
+    own, count = quality[better], votes[better]
+    weight = count / (count + 1 / (4 * USUAL_SPREAD**2))  # who is known better says more
+    excess = (own - middle) ** 2 - np.maximum(own * (1 - own), 0.01) / count
+    found = float((weight * excess).sum()) + VIRTUAL * USUAL_SPREAD**2
+    return max(found / (float(weight.sum()) + VIRTUAL), USUAL_SPREAD**2 / 4)

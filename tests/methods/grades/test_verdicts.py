@@ -1,0 +1,91 @@
+"""What is said about annotators of grades: nothing where nobody else judged the same items."""
+
+import numpy as np
+import pytest
+
+import crowdrank as cr
+
+GRADED = ["gda", "gda-pw", "mean", "rasch", "dawid-skene", "majority-vote", "borda", "plackett-luce"]
+
+
+@pytest.fixture(scope="module")
+def apart(build):
+    """Four annotators of 300 items each, none of them shared."""
+    rng = np.random.default_rng(0)
+    return build.judgments(
+        grades=[("t", who, f"{who}{item:03}", rng.integers(0, 4)) for who in "abcd" for item in range(300)]
+    )
+
+
+@pytest.mark.parametrize("method", GRADED)
+def test_without_overlap_everybody_is_unclear(apart, method):
+    found = cr.fit(method, apart)
+    assert found.annotators["verdict"].to_list() == ["unclear"] * 4
+    assert found.annotators["quality"].is_null().all() or method == "dawid-skene"
+    assert any("4 of 4 annotators share no item with anybody" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("method", GRADED)
+def test_the_one_who_shares_nothing_is_unclear(build, method):
+    rng = np.random.default_rng(1)
+    rows = [("t", who, f"x{item:02}", item // 10 + rng.integers(0, 2)) for who in "abc" for item in range(40)]
+    rows += [("t", "d", f"y{item:02}", rng.integers(0, 4)) for item in range(40)]
+    found = cr.fit(method, build.judgments(grades=rows))
+    assert found.annotators["verdict"].to_list() == ["informative"] * 3 + ["unclear"]
+    assert any("1 of 4 annotators shares no item" in note for note in found.notes)
+
+
+def test_little_information_in_a_grade_is_not_random():
+    """Annotators who give one grade to nearly all items, and are right about the others, are not random."""
+    rng = np.random.default_rng(2)
+    items, annotators = 400, 8
+    relevant = np.arange(items) < 12  # 3 %
+    grade = np.where(rng.random((annotators, items)) < 0.003, ~relevant, relevant).astype(float)
+    who, item = np.divmod(np.arange(items * annotators), items)
+    study = cr.judgments({"annotator": who, "item": item, "grade": grade.ravel()})
+    assert "random" not in cr.fit("gda", study).annotators["verdict"].to_list()
+
+
+def test_hardly_anybody_honest_is_called_reversed():
+    verdicts = []
+    for seed in range(6):
+        study = cr.simulate.grades(items=200, annotators=60, labels=5, noise=0.8, spammers=0.2, seed=seed)
+        found = cr.fit("gda", study.judgments).annotator_columns["verdict"]
+        verdicts += found[study.annotators["kind"] == "ordinary"].tolist()
+    assert verdicts.count("reversed") <= 0.01 * len(verdicts)
+
+
+@pytest.mark.parametrize("method", ["gda", "dawid-skene", "mean", "rasch"])
+@pytest.mark.parametrize("per_annotator", [5, 15, 50, 200])
+def test_honest_annotators_are_not_accused(method, per_annotator):
+    """At most 1 % of honest annotators are called random or reversed, whatever the number of their grades."""
+    honest = []
+    for seed, noise in enumerate((0.5, 1.0)):
+        study = cr.simulate.grades(
+            items=per_annotator * 60 // 8,
+            annotators=60,
+            labels=8,
+            noise=noise,
+            spammers=0.15,
+            malicious=0.05,
+            seed=seed,
+        )
+        found = cr.fit(method, study.judgments).annotator_columns["verdict"]
+        honest += found[study.annotators["kind"] == "ordinary"].tolist()
+    assert honest.count("random") + honest.count("reversed") <= 0.01 * len(honest)
+
+
+@pytest.mark.parametrize("method", ["gda", "gda-pw"])
+def test_who_grades_at_random_or_in_reverse_is_found(method):
+    study = cr.simulate.grades(items=600, annotators=40, labels=10, spammers=0.2, malicious=0.1, seed=3)
+    found = cr.fit(method, study.judgments).annotator_columns["verdict"]
+    assert np.mean(found[study.annotators["kind"] == "spammer"] == "random") >= 0.75
+    assert np.mean(found[study.annotators["kind"] == "malicious"] == "reversed") >= 0.75
+
+
+@pytest.mark.parametrize("method", ["gda", "gda-pw", "mean", "rasch", "dawid-skene", "majority-vote"])
+@pytest.mark.parametrize("levels", [2, 5])
+def test_people_with_another_opinion_are_not_accused(build, method, levels):
+    """Approval or grades of 12 candidates by taste: hardly anybody is random, and nobody grades in reverse."""
+    found = cr.fit(method, build.opinions(1, annotators=150, levels=levels)).annotators["verdict"].to_list()
+    assert found.count("random") + found.count("reversed") <= 0.02 * len(found)
