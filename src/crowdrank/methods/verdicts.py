@@ -19,8 +19,9 @@ VIRTUAL_ANNOTATORS = 10.0
 LEAST_SHARE = 1e-12
 ROUNDS = 30
 SURE = 0.95  # probability of being better than chance
-ACCUSED = 0.9  # probability of a quality below HONEST
-HONEST = 0.66
+ACCUSED = 0.9  # probability of a quality below what honest annotators have
+HONEST = 0.66  # quality that honest annotators have at least
+HARD = 0.6  # where even typical annotators are close to chance: that share of their distance from it
 WEAK = 0.65
 
 
@@ -63,11 +64,15 @@ def words_for(quality: Floats, posterior: Floats) -> NDArray[np.object_]:
     """The words for posteriors of quality: annotator × possible quality.
 
     informative, or weak where quality is below WEAK: very probably better than chance. reversed: very probably worse.
-    random: probably below HONEST, and perhaps no better than chance. unclear: too few votes to tell.
+    random: probably below what honest annotators have, and perhaps no better than chance. unclear: too few votes to
+    tell. Where items are hard to tell apart, or opinions differ, honest annotators agree with others little more often
+    than by chance, so that depends on the crowd.
     """
     mean = (quality * posterior).sum(axis=1)
     better, worse = (posterior * (quality > 0.5)).sum(axis=1), (posterior * (quality < 0.48)).sum(axis=1)
-    poor = (posterior * (quality < HONEST)).sum(axis=1)
+    typical = float(np.median(mean)) if len(mean) else 1.0
+    honest = min(HONEST, 0.5 + HARD * max(typical - 0.5, 0.0))
+    poor = (posterior * (quality < honest)).sum(axis=1)
     word = np.full(len(quality), "unclear", dtype=object)
     word[poor >= ACCUSED] = "random"
     word[better >= SURE] = "weak"

@@ -84,7 +84,7 @@ def follow(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, *, 
         lambda x: model.evaluate(x, qualities, mode.hyper), mode.x, precondition, max_iter=max_iter, tol=tol
     )
     new = mode_at(model, task_starts, found.point.x, mode.crowd, mode.hyper)
-    return replace(new, steps=mode.steps + found.steps, converged=found.converged)
+    return replace(new, steps=found.steps, converged=found.converged)
 
 
 def with_learned(model: MarginalModel, mode: Mode) -> Mode:
