@@ -1,120 +1,132 @@
-"""Do 95 % intervals hold the truth 95 times in a hundred? `python benchmarks/intervals.py` asks; it writes
-docs/coverage.md.
+"""Do intervals hold the truth, and are probabilities and verdicts right? `python benchmarks/intervals.py` asks;
+it writes docs/coverage.md.
 
-Votes are simulated from the model of each method: scores normal with a standard deviation of 2, each annotator's
-quality from a Beta distribution, ties where it says so (4 of 10 votes between equal items). Every method has its
-default settings. A figure is the share of all scores, ranks or qualities, over all seeds, that lie inside their
-intervals. Only distances between scores mean something: a score and its interval are taken relative to the mean of the
-scores, the truth relative to its own. Crowds of which a mirror image is as likely (as many wrong as right) start from
-gold, which says which one is meant.
+Votes are simulated from the model: scores are normal with a standard deviation of `spread`, honest annotators have a
+quality from Beta(5, 1), spammers ½, reversed ones 0. Every method has its default settings. `scores`, `ranks` and
+`quality` are the shares, over all seeds, that lie inside their 95 % intervals; scores are relative to the mean of all
+items. `τ` is Kendall's correlation with the truth, beside that of bradley-terry, and that of the best of four fixed
+priors on quality (chosen knowing the truth). `next` is how far the stated probability that an item is above the next
+one is from the observed share. Verdicts: the share of honest annotators (quality of at least 0.6) who are called random
+or reversed; of spammers, with 40 votes or more, who are called random; of reversed ones, with 40 votes or more, who are
+called reversed or different. `undecided` is the share of studies in which the result itself says that the opposite
+ranking is nearly as probable; these are left out of the other figures.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import itertools
+import time
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import kendalltau
 
 import crowdrank as cr
-from crowdrank.study import LEFT, RIGHT, TIE
 
-OF_SIZE = ("items", "annotators", "votes")
-OF_TRUTH = ("scores", "ranks", "quality")
-SIZES = ((50, 50, 5_000), (100, 50, 20_000), (200, 200, 20_000))
-PERFECT = (1e9, 1.0)
-CROWDS = ((10.0, 1.0), (5.0, 1.0), (4.0, 2.0), (1.0, 1.0), (2.0, 2.0))
-CASES = {
-    "bradley-terry": (PERFECT,),
-    "thurstone": (PERFECT,),
-    "crowd-bt": CROWDS,
-    "crowd-thurstone": CROWDS,
-}
-TIES = (0.0, 0.4)
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
-
-IN_BRACKETS = "Standard errors are in brackets, in thousandths."
-
-
-def simulated(
-    method: str, size: tuple[int, int, int], quality: tuple[float, float], ties: float, seed: int
-) -> cr.simulate.SimulatedStudy:
-    """Votes from the model of the method: the simulator's own, or Thurstone's with Glenn and David's ties."""
-    items, annotators, votes = size
-    study = cr.simulate.pairs(items, annotators, votes, quality=quality, ties=ties, seed=seed)
-    if "thurstone" not in method:
-        return study
-    rng, pairs = np.random.default_rng(seed), study.judgments.pairs
-    gap = study.gold.value[pairs.left] - study.gold.value[pairs.right]
-    reported = np.where(rng.random(votes) < study.quality[pairs.annotator], gap, -gap)
-    seen = reported + rng.normal(0, 2**0.5, votes)
-    threshold = 2**0.5 * ties  # close to a share of `ties` of the votes between equal items
-    outcome = np.where(np.abs(seen) < threshold, TIE, np.where(seen > 0, LEFT, RIGHT)).astype(np.int8)
-    return replace(study, judgments=replace(study.judgments, pairs=replace(pairs, outcome=outcome)))
+VOTES_PER_ANNOTATOR = (100, 15, 5)
+SPREADS = (1.0, 2.0, 3.0)
+TIES = (0.0, 0.3)
+CROWDS = {"honest": (0.0, 0.0), "30 % spam": (0.3, 0.0), "20 % spam, 30 % reversed": (0.2, 0.3)}
+ITEMS, VOTES = 40, 2000
+FIXED_PRIORS = ((2.0, 2.0), (8.0, 2.0), (5.0, 1.0), (1.05, 1.05))
+DENSE = ((50, 50, 5_000), (200, 100, 20_000), (200, 200, 40_000), (200, 8_000, 40_000))  # items, annotators, votes
+COLUMNS = ("scores", "ranks", "quality", "τ", "τ bt", "τ best prior", "next", "accused", "spam found", "reversed found")
+ENOUGH = 40  # votes
+ACCUSATIONS = ("random", "reversed", "differs from the consensus")
 
 
-def inside(study: cr.simulate.SimulatedStudy, consensus: cr.Consensus) -> dict[str, float]:
-    """The shares of scores, ranks and qualities inside their intervals."""
-    truth, centre, columns = study.gold.value, consensus.score.mean(), consensus.annotator_columns
-    rank = np.argsort(np.argsort(-truth)) + 1
-    away = truth - truth.mean() + centre
-    found = [(consensus.low, away, consensus.high), (consensus.rank_low, rank, consensus.rank_high)]
-    if "quality_low" in columns:
-        found.append((columns["quality_low"], study.quality, columns["quality_high"]))
-    return {
-        name: np.mean((low <= true) & (true <= high)) for name, (low, true, high) in zip(OF_TRUTH, found, strict=False)
+def figures(study: cr.simulate.SimulatedStudy, *, priors: bool) -> dict[str, float]:
+    """The figures of one study."""
+    consensus = cr.fit("crowd-bt", study.judgments)
+    if any("the opposite ranking" in note for note in consensus.notes):
+        return {"undecided": 1.0}
+    truth = study.gold.value - study.gold.value.mean()
+    rank, columns = np.argsort(np.argsort(-truth)) + 1, consensus.annotator_columns
+    near = cr.neighbours(consensus)
+    place = dict(zip(study.judgments.vocabulary.items.tolist(), truth.tolist(), strict=True))
+    right = [place[a] > place[b] for a, b in zip(near["item"], near["next_item"], strict=True)]
+    enough, quality, verdict = columns["judgments"] >= ENOUGH, study.quality, columns["verdict"]
+    found = {
+        "undecided": 0.0,
+        "scores": _inside(consensus.low, truth, consensus.high),
+        "ranks": _inside(consensus.rank_low, rank, consensus.rank_high),
+        "quality": _inside(columns["quality_low"], quality, columns["quality_high"]),
+        "τ": kendalltau(consensus.score, truth)[0],
+        "τ bt": kendalltau(cr.fit("bradley-terry", study.judgments, intervals=False).score, truth)[0],
+        "next": float(np.mean(near["probability"].to_numpy()) - np.mean(right)),
+        "accused": _share(quality >= 0.6, np.isin(verdict, ACCUSATIONS)),
+        "spam found": _share(enough & (quality == 0.5), verdict == "random"),
+        "reversed found": _share(enough & (quality == 0), np.isin(verdict, ACCUSATIONS[1:])),
     }
+    if priors:
+        fits = [cr.fit("crowd-bt", study.judgments, quality_prior=prior, intervals=False) for prior in FIXED_PRIORS]
+        found |= {f"τ {i}": kendalltau(fit.score, truth)[0] for i, fit in enumerate(fits)}
+    return found
 
 
-def covered(
-    method: str, size: tuple[int, int, int], quality: tuple[float, float], ties: float, seeds: int
-) -> dict[str, tuple[float, float]]:
-    """Mean over seeds of what lies inside, and its standard error."""
-    found = []
-    for seed in range(seeds):
-        study = simulated(method, size, quality, ties, seed)
-        gold = {"gold": study.gold} if quality[0] == quality[1] else {}
-        found.append(inside(study, cr.fit(method, study.judgments, **gold)))
-    return {
-        name: (
-            float(np.mean([each[name] for each in found])),
-            float(np.std([each[name] for each in found]) / max(seeds - 1, 1) ** 0.5),
-        )
-        for name in found[0]
-    }
+def _inside(low: np.ndarray, true: np.ndarray, high: np.ndarray) -> float:
+    return float(np.mean((low - 1e-9 <= true) & (true <= high + 1e-9)))
+
+
+def _share(of: np.ndarray, which: np.ndarray) -> float:
+    return float(which[of].mean()) if of.any() else np.nan
+
+
+def row(studies: list[cr.simulate.SimulatedStudy], *, priors: bool = True) -> list[str]:
+    """The figures of a cell: means over its studies."""
+    start = time.perf_counter()
+    found = [figures(study, priors=priors) for study in studies]
+    decided = [each for each in found if not each["undecided"]]
+    mean = {name: _mean([each[name] for each in decided]) for name in (decided[0] if decided else {})}
+    mean["τ best prior"] = max((mean[name] for name in mean if name[:2] == "τ " and name[2:].isdigit()), default=np.nan)
+    texts = ["" if np.isnan(mean.get(name, np.nan)) else f"{mean[name]:.3f}" for name in COLUMNS]
+    undecided = f"{_mean([each['undecided'] for each in found]):.2f}"
+    return [*texts, undecided, f"{(time.perf_counter() - start) / len(studies):.1f}"]
+
+
+def _mean(values: list[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan
+
+
+def table(title: str, first: tuple[str, ...], rows: list[list[str]]) -> list[str]:
+    """A table in Markdown."""
+    names = [*first, *COLUMNS, "undecided", "seconds"]
+    return [f"## {title}\n", f"| {' | '.join(names)} |", "|" + "---|" * len(names), *rows, ""]
 
 
 def main() -> None:
     """Print the tables; write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=40)
-    parser.add_argument("--methods", nargs="+", choices=CASES, default=list(CASES), help="without a page, unless all")
+    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--write", action="store_true", help="write docs/coverage.md")
     given = parser.parse_args()
     about = " ".join((__doc__ or "").split("\n\n")[1].split())
-    text = [
-        "# How often intervals contain the truth\n",
-        f"Generated by `python benchmarks/intervals.py --seeds {given.seeds}`. {about} {IN_BRACKETS}\n",
-    ]
-    for method in given.methods:
-        lines = [
-            f"## {method}\n",
-            f"| crowd | {' / '.join(OF_SIZE)} | ties | {' | '.join(OF_TRUTH)} |",
-            "|---|---|---|---|---|---|",
+    text = ["# How often intervals hold the truth\n"]
+    text.append(f"Generated by `python benchmarks/intervals.py --seeds {given.seeds} --write`. {about}\n")
+    lines = []
+    for each, spread, ties, crowd in itertools.product(VOTES_PER_ANNOTATOR, SPREADS, TIES, CROWDS):
+        spam, reversed_ = CROWDS[crowd]
+        settings = {"spread": spread, "ties": ties, "spammers": spam, "malicious": reversed_, "quality": (5.0, 1.0)}
+        studies = [cr.simulate.pairs(ITEMS, VOTES // each, VOTES, seed=seed, **settings) for seed in range(given.seeds)]
+        cells = [str(each), f"{spread:g}", f"{ties:g}", crowd, *row(studies)]
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    first = ("votes per annotator", "spread", "ties", "crowd")
+    text += table(f"Few votes: {ITEMS} items, {VOTES:,} votes", first, lines)
+    lines = []
+    for (items, annotators, votes), ties in itertools.product(DENSE, TIES):
+        studies = [
+            cr.simulate.pairs(items, annotators, votes, ties=ties, quality=(5.0, 1.0), seed=seed)
+            for seed in range(given.seeds)
         ]
-        print("\n".join(lines), flush=True)
-        for quality in CASES[method]:
-            for size in SIZES:
-                for ties in TIES:
-                    found = covered(method, size, quality, ties, given.seeds)
-                    crowd = "1" if quality == PERFECT else f"Beta({quality[0]:g}, {quality[1]:g})"
-                    figures = [f"{mean:.3f} ({error * 1000:.0f})" for mean, error in found.values()]
-                    figures += [""] * (len(OF_TRUTH) - len(figures))
-                    shape = " / ".join(f"{number:,}" for number in size)
-                    lines.append(f"| {crowd} | {shape} | {'yes' if ties else 'no'} | {' | '.join(figures)} |")
-                    print(lines[-1], flush=True)
-        text += [*lines, ""]
-    if given.methods == list(CASES):
+        cells = [f"{items:,}", f"{annotators:,}", f"{votes:,}", f"{ties:g}", *row(studies, priors=False)]
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    text += table("Many votes", ("items", "annotators", "votes", "ties"), lines)
+    if given.write:
         PAGE.write_text("\n".join(text))
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 import crowdrank as cr
-from crowdrank.consensus import Consensus, Fit, rank_within, verdicts
+from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.methods.grades.mean import Mean
+from crowdrank.methods.verdicts import verdicts
 
 SCORES = st.lists(st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(-4, 4))), min_size=1, max_size=30)
 
@@ -66,30 +67,6 @@ def test_nothing_to_rank():
     assert rank_within(np.zeros(0), np.zeros(0, np.int32)).tolist() == []
     assert rank_within(np.full(2, np.nan), np.zeros(2, np.int32)).tolist() == [0, 0]
     assert rank_within(np.zeros(2), np.zeros(2, np.int32)).tolist() == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("quality", "evidence", "verdict"),
-    [
-        (0.9, 100, "informative"),
-        (0.9, 6.26, "informative"),  # 0.4 is two standard errors of 0.5 / √n from n = 6.25 on
-        (0.9, 6.24, "unclear"),
-        (0.6, 101, "weak"),
-        (0.6, 99, "random"),
-        (0.5, 30, "random"),
-        (0.5, 29, "unclear"),
-        (0.1, 100, "reversed"),
-        (0.1, 6.24, "unclear"),
-        (0.1, 14.1, "reversed"),  # three standard errors
-        (0.1, 14.0, "unclear"),
-        (0.39, 190, "reversed"),
-        (0.39, 99, "random"),
-        (np.nan, 0, "unclear"),
-        (np.nan, 100, "unclear"),
-    ],
-)
-def test_verdicts(quality, evidence, verdict):
-    assert verdicts(np.array([quality]), np.array([float(evidence)])).tolist() == [verdict]
 
 
 def rows_of(frame, kind):

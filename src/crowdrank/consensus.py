@@ -53,6 +53,7 @@ class Consensus(Generic[FrameT]):
     settings: Mapping[str, Any] = field(default_factory=dict)  # the values that the method chose itself
     grades: Grades | None = None  # those of the study, from which labels take their scale
     curve_columns: Mapping[str, NDArray[Any]] | None = None  # annotator, grade, mean, spread, weight: of graded models
+    camp_columns: Mapping[str, NDArray[Any]] | None = None  # camp, task, item, rank, score: where there are camps
     known_rank: InitVar[NDArray[np.int32] | None] = None  # the ranks of `score`, where they are computed already
 
     def __post_init__(self, known_rank: NDArray[np.int32] | None) -> None:
@@ -119,6 +120,14 @@ class Consensus(Generic[FrameT]):
         proportional to weight × N(r; mean, spread²).
         """
         return None if self.curve_columns is None else frame_of(self.curve_columns, self.vocabulary.frame).to_native()
+
+    @property
+    def camps(self) -> FrameT | None:
+        """A data frame of the ranking of each camp (camp, task, item, rank, score), or None if there are no camps.
+
+        Camp 1 agrees with the consensus, camp 2 ranks in the opposite way. `annotators` says who is in which.
+        """
+        return None if self.camp_columns is None else frame_of(self.camp_columns, self.vocabulary.frame).to_native()
 
     def unsure(self, width: float | None = None) -> FrameT:
         """The rows of `ranking` whose interval is wider than `width`, the widest first.
@@ -208,22 +217,6 @@ def parts_per_task(vocabulary: Vocabulary, component: NDArray[np.int32]) -> tupl
     firsts = np.unique(component, return_index=True)[1]  # a component lies within one task
     parts = np.bincount(vocabulary.entry_task[firsts], minlength=len(vocabulary.tasks))
     return np.flatnonzero(parts > 1), parts[parts > 1]
-
-
-def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
-    """A plain word for each annotator.
-
-    `quality` is the chance to be right about a pair; `evidence` is the number of pairs it was estimated from. Two
-    standard errors above a coin toss is informative (weak below 0.65). Three standard errors below is reversed: an
-    accusation needs more evidence. In between is random if there is enough evidence to tell, else unclear.
-    """
-    standard_errors = (quality - 0.5) * 2 * np.sqrt(evidence)
-    verdict = np.where(evidence >= 30, "random", "unclear").astype(object)
-    verdict[standard_errors >= 2] = "informative"
-    verdict[(standard_errors >= 2) & (quality < 0.65)] = "weak"
-    verdict[standard_errors <= -3] = "reversed"
-    verdict[np.isnan(quality)] = "unclear"
-    return verdict
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], backend: Frame) -> nw.DataFrame[Any]:

@@ -122,8 +122,8 @@ def test_notes_are_shown(run, folder):
 
 def test_stopping_early_is_shown(run):
     done = run("rank", "votes.csv", "--set", "max_iter=1")
-    assert "NOT converged in 1 step\n" in done.out
-    assert "note: not converged after 1 step" in done.out
+    assert "NOT converged in " in done.out
+    assert "note: not converged after " in done.out
 
 
 def test_long_and_odd_ids_do_not_break_the_screen(run, folder):

@@ -4,6 +4,7 @@ all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -66,3 +67,12 @@ def studies() -> ModuleType:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_draws() -> Iterator[None]:
+    """Half as many draws from posteriors: nothing that is checked here depends on their number."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_DRAWS", 100)
+        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_WARM_UP", 30)
+        yield

@@ -15,7 +15,15 @@ TOP = 10
 TOP_OF_TASK = 3
 TASKS_SHOWN = 3
 LEAST_TRUSTED = 5
-VERDICTS_WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informative")
+VERDICTS_WORST_FIRST = (
+    "reversed",
+    "one-sided",
+    "random",
+    "weak",
+    "differs from the consensus",
+    "unclear",
+    "informative",
+)
 
 
 def convergence(fit: Fit) -> str:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from crowdrank.collect.belief_kernels import around, expected_narrowing
 from crowdrank.collect.gain_kernels import STEPS
-from crowdrank.consensus import Consensus, Fit, verdicts
+from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
 from crowdrank.formats import write_files
 from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_codes, saved_names, saved_numbers
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
 from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
+from crowdrank.methods.verdicts import verdicts
 from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import check, check_beta, check_positive

@@ -28,6 +28,9 @@ class Profiles:
         return len(self.annotator)
 
 
+POOLED = Profiles(np.zeros(1, np.int32), None)  # one profile for all annotators
+
+
 def profiles_of(judgments: Judgments, per: Literal["study", "task"]) -> Profiles:
     """One profile for each annotator of the study, or for each task that an annotator judged."""
     if per == "study":

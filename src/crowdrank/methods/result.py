@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within, verdicts
+from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within
 from crowdrank.convert import as_rankings
 from crowdrank.methods.intervals import independent_gap_error, score_intervals
 from crowdrank.methods.protocols import Description
+from crowdrank.methods.verdicts import verdicts
 from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, preference_variance
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.laplace import Spread
@@ -88,8 +89,7 @@ def make_consensus(
         score=score,
         annotator_columns={**annotators, **(extra_columns or {})},
         fit=fit,
-        **intervals,
-        **(extra_fields or {}),
+        **{**intervals, **(extra_fields or {})},
         component=component,
         notes=(
             *judgments.notes,
@@ -116,15 +116,15 @@ def _components(vocabulary: Vocabulary, compared: Pairs) -> Codes:
 def annotator_columns(
     judgments: Judgments,
     quality: Floats,
-    evidence: Floats,
+    evidence: Floats | None = None,
     annotator: Codes | None = None,
     task: Codes | None = None,
-    words: Callable[[Floats, Floats], NDArray[np.object_]] = verdicts,
+    verdict: NDArray[np.object_] | None = None,
 ) -> dict[str, NDArray[Any]]:
     """The columns annotator, judgments, quality, verdict, and task where there is one row per annotator and task.
 
-    `evidence` is the number of independent votes that quality was estimated from. `annotator` and `task` are those of
-    each row, ascending; by default there is one row per annotator. `words` gives the verdicts.
+    `evidence` is the number of independent votes that quality was estimated from; the verdict follows from it where it
+    is not given. `annotator` and `task` are those of each row, ascending; by default there is one row per annotator.
     """
     vocabulary = judgments.vocabulary
     if annotator is None:
@@ -133,7 +133,8 @@ def annotator_columns(
         count = judgments.per_annotator()
     else:
         count = np.unique(np.stack(judgments.annotator_and_task()), axis=1, return_counts=True)[1]
-    verdict = words(quality, evidence)
+    if verdict is None:
+        verdict = verdicts(quality, np.zeros(len(quality)) if evidence is None else evidence)
     verdict[_one_sided(judgments)[annotator]] = "one-sided"
     columns = {
         "annotator": vocabulary.annotators[annotator],

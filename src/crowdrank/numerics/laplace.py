@@ -55,10 +55,13 @@ class Spread:
         )
 
 
-def dense_spread(hessian: Floats, group: Codes) -> Spread:
-    """From the whole Hessian; the first parameters are scores in groups, the others have no group."""
+def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> Spread:
+    """From the whole Hessian; the first parameters are scores in groups, the others have no group.
+
+    `plain_mean`: relative to the plain mean of the group, where a prior keeps the variance of every score finite.
+    """
     size, n = len(hessian), len(group)
-    weight = np.maximum(np.diag(hessian)[:n], SMALLEST)
+    weight = np.ones(n) if plain_mean else np.maximum(np.diag(hessian)[:n], SMALLEST)
     centre = np.eye(size)
     centre[:n, :n] -= (group[:, None] == group[None, :]) * weight / _total(weight, group)[:, None]
     # A tiny ridge: the Hessian must have an inverse even if a direction has no curvature (no prior, no votes).

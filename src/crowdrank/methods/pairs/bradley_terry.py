@@ -2,11 +2,12 @@
 
     P(i beats j) = σ(s_i − s_j), if there is no tie    P(tie) = τ / (τ + 2 cosh((s_i − s_j) / 2))
 
-Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Every item also wins
-and loses `prior` times against a virtual item of score 0 (Chen et al., WSDM 2013, section 3.2). That keeps the score of
-an item finite that won or lost everything, and shrinks those of items with few votes. All tasks are fitted in one
-optimisation. All annotators count the same; their quality is how often they agree with the ranking found. Intervals are
-by Laplace's approximation; those of scores are relative to the mean of the task.
+Without ties in the votes this is Bradley and Terry's model; with them, Davidson's, τ estimated. Scores are normal with
+a spread that is learned from the votes. That keeps the score of an item finite that won or lost everything, and shrinks
+those of items with few votes. With `prior`, instead every item wins and loses so many times against a virtual item of
+score 0 (Chen et al., WSDM 2013, section 3.2). All tasks are fitted in one optimisation. All annotators count the same;
+their quality is how often they agree with the ranking found. Intervals are from draws where votes are few, by Laplace's
+approximation elsewhere; those of scores are relative to the mean of the task.
 
 Bradley and Terry: Rank analysis of incomplete block designs, Biometrika 1952. Davidson: On extending
 the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
@@ -23,7 +24,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit, check_flag
 from crowdrank.study import KINDS, Judgments
@@ -43,9 +45,7 @@ class BradleyTerry:
         gives_intervals=True,
     )
 
-    prior: float | None = (
-        None  # virtual wins and losses of every item (λ of the paper); by default chosen by prediction
-    )
+    prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default scores are normal
     intervals: bool = True  # of scores and ranks; on large studies they take longer than the fit itself
     max_iter: int = 200
     tol: float = 1e-8  # the fit ends when a step changes no score by more than this

@@ -3,10 +3,10 @@
     P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i)
 
 η close to 1 is a good annotator, ½ a spammer, whose votes then count nothing, close to 0 a malicious one, whose votes
-are reversed. Scores and qualities of all tasks are estimated together, by Newton's method on (s, logit η); the paper's
-alternation reaches the same optimum many passes later. The likelihood has local optima and a mirror image (all scores
-and all qualities reversed), so the start decides: all annotators start as good, as in the paper, or as good as their
-answers on gold pairs; scores are fitted to that first.
+are reversed. By default scores are normal with a spread that is learned, and so is how common each quality is in the
+crowd: an annotator with few votes counts as one like the others. Quality is integrated out. All scores and qualities
+could be reversed together and explain the votes as well; that most annotators are good decides, or gold. Where many
+votes are the reverse of the others, annotators fall into camps, and `consensus.camps` has the ranking of each.
 
 Ties, where there are any, follow Davidson's model with a tie threshold τ_k for each annotator, shrunk to that of the
 crowd:
@@ -17,15 +17,13 @@ The lower the quality, the less ties depend on the gap; those of a spammer do no
 not ties follow the model above. With `order_bias`, each annotator also has a preference b_k for the left item whatever
 it is (in log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
 
-Scores and qualities are the most likely ones (the posterior mode). Intervals (of scores relative to the mean of the
-task, of ranks, qualities and biases) are the middle 95 % of the posterior. In a weak crowd its mean is not the mode:
-scores a little closer together and annotators a little better explain the same votes nearly as well
-(`methods/pairs/votes/posterior.py`). In simulations they contain 93 to 97 % of the true values; in a crowd that is
-wrong a third of the time or more, those of scores contain 89 to 94 % (`docs/coverage.md`).
+Scores and qualities are posterior means, from draws by Hamiltonian Monte Carlo; intervals (of scores relative to the
+mean of the task, of ranks, qualities and biases) are the middle 95 % (`docs/coverage.md`). With `intervals=False`
+scores are the most likely ones, which takes a fraction of the time; in weak crowds they lie closer together.
 
-The Beta prior on quality is (2, 2) by default, which is flat on the logit scale, where the fit takes place. With a
-fixed `prior` the model is the paper's, which has no prior on quality: then it is (1.05, 1.05), just enough to keep the
-quality of annotators with few votes away from 0 and 1.
+With a `prior` or `quality_prior` the model is the paper's: scores and qualities are the most likely ones together, by
+Newton's method on (s, logit η), from a start where all annotators are good. Without a prior on quality it is then Beta
+(1.05, 1.05), just enough to keep the quality of annotators with few votes away from 0 and 1.
 
 Chen, Bennett, Collins-Thompson, Horvitz: Pairwise ranking aggregation in a crowdsourced setting, WSDM 2013.
 
@@ -44,7 +42,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_beta, check_choice, check_fit, check_flag
 from crowdrank.study import KINDS, Gold, Judgments
@@ -66,10 +65,8 @@ class CrowdBT:
         gives_intervals=True,
     )
 
-    prior: float | None = (
-        None  # virtual wins and losses of every item (λ of the paper); by default chosen by prediction
-    )
-    quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
+    prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default scores are normal
+    quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default learned from the crowd
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     order_bias: bool = False  # estimate each annotator's preference for the left item
     intervals: bool = True  # of scores, ranks and quality; on large studies they take longer than the fit itself

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_beta, check_choice, check_fit, check_flag
 from crowdrank.study import KINDS, Gold, Judgments
@@ -41,7 +42,7 @@ class CrowdThurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     quality_prior: tuple[float, float] | None = None  # Beta(α, β) on quality; by default see above
     quality_per: Literal["study", "task"] = "study"  # one quality per annotator, or one for each of their tasks
     intervals: bool = True

@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_fit, check_flag
@@ -39,7 +40,7 @@ class MajorityBradleyTerry:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8

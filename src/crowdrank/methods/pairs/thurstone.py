@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit, check_flag
 from crowdrank.study import KINDS, Judgments
@@ -40,7 +41,7 @@ class Thurstone:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     intervals: bool = True
     max_iter: int = 200
     tol: float = 1e-8

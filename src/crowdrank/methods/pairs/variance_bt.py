@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
-from crowdrank.methods.pairs.votes.fit import ModelVariant, fit_pairs
+from crowdrank.methods.pairs.votes.explicit import ModelVariant
+from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit, check_flag, check_positive
 from crowdrank.study import KINDS, Judgments
@@ -42,7 +43,7 @@ class VarianceBT:
         gives_intervals=True,
     )
 
-    prior: float | None = None  # virtual wins and losses of every item; by default chosen by prediction
+    prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
     slope_spread: float = 1.0  # prior standard deviation of the logarithm of the slopes
     intervals: bool = True
     max_iter: int = 60

@@ -118,25 +118,22 @@ def test_the_fast_kernel_of_scores_alone_equals_the_general_one():
     objective = model("logistic", (), rows=500)
     scores = np.random.default_rng(2).normal(0, 3, N_ENTRIES)
     rows = objective.rows._replace(profile=np.zeros(500, np.int32))
-    no_effect = np.array([[[1.0], [0.0], [1.0], [0.0], [0.0]]])
-    points = kernels.Points(scores, np.zeros(N_ENTRIES), np.zeros(1), no_effect)
+    no_effect = np.array([[1.0], [0.0], [1.0], [0.0], [0.0]])
     fast, general = derivatives(0, 1), derivatives(0, 1)
     value = kernels.plain_terms(rows, scores, fast)
-    expected = kernels.any_terms(rows, points, False, np.zeros(0, np.int64), general)
+    expected = kernels.any_terms(rows, scores, no_effect, False, np.zeros(0, np.int64), general)
     for one, other in zip((value, *fast), (expected, *general), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_points", [1, 4])
-def test_the_fast_kernel_of_quality_equals_the_general_one(n_points):
+def test_the_fast_kernel_of_quality_equals_the_general_one():
     objective, rng = model("logistic", ("quality",), rows=500), np.random.default_rng(2)
     scores, quality = rng.normal(0, 3, N_ENTRIES), np.array([PARAMETERS["quality"]])
-    eta = np.clip(np.array([0.99, 0.5, 0.2, 0.8]) + rng.normal(0, 0.1, (n_points, N_PROFILES)), 0.01, 0.99)
-    profiles = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)], axis=1)
-    points = kernels.Points(scores, rng.uniform(0, 1, N_ENTRIES), rng.normal(size=n_points), profiles)
+    eta = np.array([0.99, 0.5, 0.2, 0.8])
+    profiles = np.stack([eta, 1 - eta, np.ones_like(eta), np.zeros_like(eta), np.zeros_like(eta)])
     fast, general = derivatives(1, N_PROFILES), derivatives(1, N_PROFILES)
-    value = kernels.quality_terms(objective.rows, points, fast)
-    expected = kernels.any_terms(objective.rows, points, False, quality, general)
+    value = kernels.quality_terms(objective.rows, scores, profiles, fast)
+    expected = kernels.any_terms(objective.rows, scores, profiles, False, quality, general)
     for one, other in zip((value, *fast), (expected, *general), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 

@@ -146,7 +146,9 @@ def _summary(chance: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]
 def _annotators(judgments: Judgments, study: Graded, curves: Curves) -> dict[str, NDArray[Any]]:
     profiles = study.profiles
     quality, evidence = _agreement_with_others(study.rows, judgments.vocabulary.entry_task, curves)
-    columns = annotator_columns(judgments, quality, evidence, profiles.annotator, profiles.task, graded_verdicts)
+    columns = annotator_columns(
+        judgments, quality, None, profiles.annotator, profiles.task, graded_verdicts(quality, evidence)
+    )
     alone, paired = informativeness(curves.gaussians)
     return columns | {
         "informativeness": alone,

@@ -1,39 +1,51 @@
-"""The fit that all probabilistic pairwise methods share: votes, prior, optimum, posterior, consensus."""
+"""The fit that all probabilistic pairwise methods share: votes, scores, their posterior, the consensus."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any, ClassVar, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus
-from crowdrank.convert import TIED, Votes, as_pairs, votes
-from crowdrank.methods.pairs.votes.intervals import PosteriorSummary, summarise_posterior
-from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel, logistic
-from crowdrank.methods.pairs.votes.prior import choose_prior
-from crowdrank.methods.profiles import Profiles, profiles_of
-from crowdrank.methods.protocols import Description
-from crowdrank.methods.result import (
-    annotator_columns,
-    check_kinds,
-    dependent_pairs_note,
-    evidence_per_preference,
-    make_consensus,
+from crowdrank.consensus import Consensus, Fit
+from crowdrank.convert import Votes, as_pairs, votes
+from crowdrank.methods.pairs.votes.annotators import describe_annotators
+from crowdrank.methods.pairs.votes.approximation import curvature_spread, explicit_spread
+from crowdrank.methods.pairs.votes.camps import camp_rankings
+from crowdrank.methods.pairs.votes.canonical import canonical_order
+from crowdrank.methods.pairs.votes.crowd import crowd_of, perfect_crowd
+from crowdrank.methods.pairs.votes.explicit import (
+    TIE_SPREAD,
+    ModelVariant,
+    explicit_model,
+    find_optimum,
+    least_spread,
+    start_of,
+    start_scores,
+    usual_ties,
 )
-from crowdrank.numerics.newton import minimise
-from crowdrank.numerics.sums import sum_by
+from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
+from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd, fit_learned_crowd, refined
+from crowdrank.methods.pairs.votes.marginal import MarginalModel
+from crowdrank.methods.pairs.votes.mode import LARGEST_BLOCK, Mode, mode_at
+from crowdrank.methods.pairs.votes.model import VoteModel, logistic
+from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
+from crowdrank.methods.pairs.votes.sampler import Draws, sample
+from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
+from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
+from crowdrank.methods.protocols import Description
+from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
+from crowdrank.numerics.newton import Minimum
 from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
-START_SPREAD = 1.2  # start scores are the log-odds of winning times this: different opponents make those too small
-POOLED = Profiles(np.zeros(1, np.int32), None)  # one profile for all annotators
-ROUNDING = 1e-9  # log-odds
-START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never change
-TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
-BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one side, in log-odds
+MOST_SAMPLED_VOTES = 2_000_000
+MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
+FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
+FEWEST_DRAWS, MOST_DRAWS = 30, 200
+VOTES_DRAWN = 1_000_000  # votes times draws: more votes need fewer draws, because the posterior is closer to normal
+FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
 
 
 class VoteMethodSettings(Protocol):
@@ -54,22 +66,42 @@ class VoteMethodSettings(Protocol):
     def tol(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ModelVariant:
-    """Which case of the vote model a method is."""
+@dataclass(frozen=True, slots=True, eq=False)
+class VoteStudy:
+    """The votes of a study, and whose parameters they depend on."""
 
-    link: Link = "logistic"
-    free_parameters: tuple[str, ...] = ()  # of the profiles, besides that of ties; none: one profile for all annotators
-    quality_prior: tuple[float, float] | None = None
-    quality_per: Literal["study", "task"] = "study"
-    slope_spread: float = 1.0
+    judgments: Judgments
+    pairs: Pairs
+    table: Votes
+    profiles: Profiles
+    variant: ModelVariant
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of the study."""
+        return self.judgments.vocabulary
+
+    def marginal_model(self) -> MarginalModel:
+        """The model with quality integrated out."""
+        table, free = self.table, self.variant.free_parameters
+        if usual_ties(table, self.variant.link) is not None:
+            free = (*free, "ties")
+        profile = self.profiles.of(table.annotator, self.vocabulary.entry_task[table.winner])
+        normal = self.variant.link == "normal"
+        return MarginalModel(table, profile, self.vocabulary.n_entries, len(self.profiles), normal, free)
 
 
-def beta_prior(given: tuple[float, float] | None, prior: float | None) -> tuple[float, float]:
-    """The Beta prior on quality: as given; the paper's where `prior` is given; else flat on the logit scale."""
-    if given is not None:
-        return given
-    return (2.0, 2.0) if prior is None else (1.05, 1.05)
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a fit found."""
+
+    posterior: ScorePosterior
+    fit: Fit
+    settings: dict[str, Any]
+    annotators: dict[str, NDArray[Any]] | None = None
+    extra_columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    camps: dict[str, NDArray[Any]] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def fit_pairs(
@@ -82,42 +114,174 @@ def fit_pairs(
 ) -> Consensus:
     """The consensus of a probabilistic pairwise method; `transform` changes the pairs before they are used."""
     check_kinds(settings.description, judgments)
-    vocabulary = judgments.vocabulary
     pairs = as_pairs(judgments, pooled=not variant.free_parameters)
     pairs = pairs if transform is None else transform(pairs)
-    table = votes(pairs, vocabulary, pooled=not variant.free_parameters, sides="bias" in variant.free_parameters)
-    profiles = profiles_of(judgments, variant.quality_per) if variant.free_parameters else POOLED
-    model = _model(table, profiles, vocabulary, variant, settings.prior)
-    start = _start(model, vocabulary, gold)
-    if model.free:
-        start = _fit_scores(model, start)
-    notes = _repeated_votes_note(judgments, table) if variant.free_parameters else ()
-    if settings.prior is None:
-        prior, start = choose_prior(model, start)
-        notes += (f"prior {prior:g}, chosen by leave-one-out prediction",)
-    chosen = {"prior": model.priors.score, "quality_prior": model.priors.quality}
-    found = minimise(model, start, max_iter=settings.max_iter, tol=settings.tol, what="scores and annotators")
-    score, posterior = model.layout.unpack(found.x).score, None
-    score = np.where(np.abs(score) < ROUNDING, 0.0, score)  # where the votes decide nothing, rounding must not rank
-    if settings.intervals:
-        posterior = summarise_posterior(model, found.x, vocabulary, settings.prior, variant.quality_prior)
-        notes += (*posterior.notes, *dependent_pairs_note(judgments))
+    free = variant.free_parameters
+    table = votes(pairs, judgments.vocabulary, pooled=not free, sides="bias" in free)
+    study = VoteStudy(judgments, pairs, table, profiles_of(judgments, variant.quality_per) if free else POOLED, variant)
+    if not len(table):
+        found = Found(ScorePosterior(np.zeros(judgments.vocabulary.n_entries), {}), Fit(), {})
+    elif not free:
+        found = _fit_pooled(settings, study)
+    elif not variant.has_quality:
+        found = _fit_slopes(settings, study)
+    elif settings.prior is None and variant.quality_prior is None:
+        found = _fit_learned_crowd(settings, study, gold)
+    else:
+        found = _fit_given_crowd(settings, study, gold)
+    notes = (*found.notes, *(repeated_votes_note(judgments, table) if free else ()))
     return make_consensus(
         settings.description,
         judgments,
-        score,
+        found.posterior.score,
         fit=found.fit,
-        annotators=_quality_columns(judgments, model, found.x, profiles) if "quality" in model.free else None,
-        extra_columns=_extra_columns(model, found.x, posterior) if variant.free_parameters else None,
+        annotators=found.annotators,
+        extra_columns=found.extra_columns,
         compared=pairs,
-        spread=None if posterior is None else posterior.spread,
-        mean=None if posterior is None else posterior.mean[: len(score)],
-        notes=notes,
-        settings={**chosen, **_pooled_parameters(model, found.x)},
+        extra_fields={**found.posterior.fields, "camp_columns": found.camps},
+        notes=(*notes, *(dependent_pairs_note(judgments) if settings.intervals else ())),
+        settings=found.settings,
     )
 
 
-def _repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:
+def _fit_slopes(settings: VoteMethodSettings, study: VoteStudy) -> Found:
+    """The most likely scores and slopes of annotators."""
+    model, optimum = _optimum(settings, study, None)
+    score, posterior = _scores(model, optimum, study), None
+    if settings.intervals:
+        posterior = from_curvature(score, explicit_spread(model, optimum.x, study.vocabulary), study.vocabulary)
+    theta = model.layout.unpack(optimum.x)
+    columns = {"slope": np.exp(theta.slope)}
+    if "ties" in model.free:
+        columns["tie_threshold"] = np.exp(theta.ties)
+    return Found(posterior or ScorePosterior(score, {}), optimum.fit, _chosen(model), extra_columns=columns)
+
+
+def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
+    """Scores where all annotators count the same."""
+    vocabulary = study.vocabulary
+    model, optimum = _optimum(settings, study, None)
+    score, chosen = _scores(model, optimum, study), _chosen(model)
+    if "ties" in model.free:
+        chosen["tie_threshold"] = float(np.exp(optimum.x[-1]))
+    if not settings.intervals:
+        return Found(ScorePosterior(score, {}), optimum.fit, chosen)
+    marginal = study.marginal_model()
+    many = study.table.weight.sum() > MANY_VOTES * vocabulary.n_entries
+    if settings.prior is not None or many or not _can_sample(marginal, _hyper(model, None), vocabulary):
+        spread = explicit_spread(model, optimum.x, vocabulary)
+        return Found(from_curvature(score, spread, vocabulary), optimum.fit, chosen)
+    mode = mode_at(marginal, vocabulary.task_starts, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
+    draws = _draws(marginal, mode, vocabulary)
+    return Found(from_draws(draws, mode, 1.0, study.table, vocabulary, score), optimum.fit, chosen)
+
+
+def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> Found:
+    """The most likely scores and qualities, with the priors that were given."""
+    vocabulary = study.vocabulary
+    model, optimum = _optimum(settings, study, gold)
+    theta, marginal, hyper = model.layout.unpack(optimum.x), study.marginal_model(), _hyper(model, settings.prior)
+    x = marginal.layout.pack(**{name: getattr(theta, name) for name in marginal.layout.slices})
+    unknown = np.full(marginal.n_profiles, np.inf)
+    mode = mode_at(
+        marginal, vocabulary.task_starts, x, crowd_of(np.zeros_like(unknown), unknown, model.priors.quality), hyper
+    )
+    mode = mode_at(marginal, vocabulary.task_starts, x, refined(mode.crowd, mode.posterior), hyper)
+    crowd = LearnedCrowd(mode, 1.0)
+    posterior, draws = _posterior(settings, marginal, crowd, study, _scores(model, optimum, study))
+    annotators = describe_annotators(study.judgments, study.profiles, marginal, crowd, draws, camps=False)
+    columns = {**annotators.columns, "quality": logistic(theta.quality)}
+    return Found(posterior, optimum.fit, _chosen(model), columns, annotators.extra_columns, notes=annotators.notes)
+
+
+def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> Found:
+    """Scores with the distributions of scores and quality learned from the votes, and quality integrated out."""
+    model, vocabulary = study.marginal_model(), study.vocabulary
+    ties = usual_ties(study.table, study.variant.link) or 0.0
+    values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
+    start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
+    least = least_spread(votes(study.pairs, vocabulary, pooled=True), vocabulary, study.variant.link)
+    hyper = Hyperparameters(least_spread=least, ties=(ties, TIE_SPREAD), usual_ties=ties)
+    tol = max(settings.tol, FINEST)
+    found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=tol)
+    posterior, draws = _posterior(settings, model, found, study)
+    annotators = describe_annotators(study.judgments, study.profiles, model, found, draws, camps=gold is None)
+    return Found(
+        posterior,
+        Fit(found.mode.steps, found.mode.converged, -found.mode.value),
+        {"spread": found.mode.hyper.spread if draws is None else round(float(draws.spread.mean()), DIGITS)},
+        annotators.columns,
+        annotators.extra_columns,
+        camp_rankings(study, annotators.camp) if annotators.camp is not None else None,
+        annotators.notes,
+    )
+
+
+def _optimum(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> tuple[VoteModel, Minimum]:
+    """The model with a value for every parameter, and the most likely ones."""
+    model = explicit_model(study.table, study.profiles, study.vocabulary, study.variant, settings.prior)
+    start = start_of(model, study.vocabulary, gold)
+    return model, find_optimum(model, start, study.vocabulary, max_iter=settings.max_iter, tol=settings.tol)
+
+
+def _scores(model: VoteModel, optimum: Minimum, study: VoteStudy) -> Floats:
+    """Scores relative to the mean of their task; with virtual wins and losses they are relative to the virtual item."""
+    score = optimum.x[: model.n_entries]
+    return _relative(score, study) if model.priors.score is None else score
+
+
+def _relative(score: Floats, study: VoteStudy) -> Floats:
+    return centred(in_order_of_votes(score, study.table), study.vocabulary.entry_task)
+
+
+def _chosen(model: VoteModel) -> dict[str, Any]:
+    """The settings that the method chose itself."""
+    return {} if model.priors.score is not None else {"spread": model.priors.spread}
+
+
+def _hyper(model: VoteModel, prior: float | None) -> Hyperparameters:
+    ties = (model.priors.normal or {}).get("ties", (0.0, TIE_SPREAD))
+    return Hyperparameters(spread=model.priors.spread, virtual=prior, ties=ties, usual_ties=ties[0])
+
+
+def _posterior(
+    settings: VoteMethodSettings,
+    model: MarginalModel,
+    found: LearnedCrowd,
+    study: VoteStudy,
+    score: Floats | None = None,
+) -> tuple[ScorePosterior, Draws | None]:
+    """The posterior of the scores, around `score` where that is given, and the draws if there are any."""
+    vocabulary = study.vocabulary
+    at_mode = _relative(found.mode.x[: model.n_entries], study) if score is None else score
+    if not settings.intervals:
+        return ScorePosterior(at_mode, {}), None
+    if not _can_sample(model, found.mode.hyper, vocabulary):
+        return from_curvature(at_mode, curvature_spread(model, found.mode, vocabulary), vocabulary), None
+    draws = _draws(model, found.mode, vocabulary)
+    return from_draws(draws, found.mode, found.upright, study.table, vocabulary, score), draws
+
+
+def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabulary) -> bool:
+    """Whether the posterior can be sampled in a reasonable time."""
+    return (
+        hyper.virtual != 0.0  # without a prior there is no posterior
+        and hyper.least_spread == 0.0  # otherwise scores were not drawn from one normal distribution
+        and len(model.rows.winner) <= MOST_SAMPLED_VOTES
+        and int(np.diff(vocabulary.task_starts).max(initial=0)) <= LARGEST_BLOCK
+    )
+
+
+def _draws(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Draws:
+    draws = min(max(VOTES_DRAWN // max(len(model.rows.winner), 1), FEWEST_DRAWS), MOST_DRAWS)
+    warm_up = min(max(draws, FEWEST_WARM_UP), MOST_WARM_UP)
+    order = canonical_order(model, vocabulary.task_starts)
+    ordered = order.model(model)
+    found = sample(ordered, order.mode(ordered, mode), order.task_starts, draws=draws, warm_up=warm_up)
+    return order.restored(model, found)
+
+
+def repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:
     """A note where most votes repeat another vote of the same annotator; such rows are often copies."""
     given = len(judgments.pairs)
     repeated = given - len(table)
@@ -125,101 +289,3 @@ def _repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:
         return ()
     what = f"{repeated:,} of {given:,} votes repeat a vote of the same annotator on the same pair"
     return (f"{what}, and each counts as new evidence; if they are copies, remove them",)
-
-
-def _model(
-    table: Votes, profiles: Profiles, vocabulary: Vocabulary, variant: ModelVariant, prior: float | None
-) -> VoteModel:
-    """The vote model of this variant; ties are modelled where there are any."""
-    tied = float(table.weight[table.kind == TIED].sum())
-    share = min(tied / (float(table.weight.sum()) or 1.0), 0.99)
-    normal = {"slope": (0.0, variant.slope_spread), "bias": (0.0, BIAS_SPREAD)}
-    normal["ties"] = (_usual_ties(share, variant.link) if tied else 0.0, TIE_SPREAD)
-    free = (*variant.free_parameters, "ties") if tied else variant.free_parameters
-    priors = Priors(
-        score=1.0 if prior is None else prior,
-        quality=beta_prior(variant.quality_prior, prior),
-        normal={name: normal[name] for name in free if name in normal},
-    )
-    of_row = profiles.of(table.annotator, vocabulary.entry_task[table.winner])
-    return VoteModel(table, of_row, vocabulary.n_entries, len(profiles), variant.link, free, priors)
-
-
-def _usual_ties(share: float, link: Link) -> float:
-    """The logarithm of the τ at which two equal items tie with this probability."""
-    tau = 2 * share / (1 - share) if link == "logistic" else NormalDist(sigma=2**0.5).inv_cdf((1 + share) / 2)
-    return float(np.log(tau))
-
-
-def _start(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
-    start = np.zeros(model.layout.size)
-    blocks = model.layout.unpack(start)
-    if gold is None:
-        blocks.score[:] = _start_scores(model.votes, vocabulary.n_entries)
-    if "ties" in model.free:
-        assert model.priors.normal is not None
-        blocks.ties[:] = model.priors.normal["ties"][0]
-    if "quality" in model.free:
-        quality = _start_quality(model, vocabulary, gold)
-        blocks.quality[:] = np.log(quality / (1 - quality))
-    return start
-
-
-def _start_scores(table: Votes, n_entries: int) -> Floats:
-    """The log-odds of winning, times START_SPREAD."""
-    decided = np.where(table.kind == TIED, 0.0, table.weight)
-    won, lost = (sum_by(side, decided, n_entries) for side in (table.winner, table.loser))
-    return np.asarray(START_SPREAD * np.log((won + 1) / (lost + 1)))
-
-
-def _start_quality(model: VoteModel, vocabulary: Vocabulary, gold: Gold | None) -> Floats:
-    """START_QUALITY; with gold, the share of gold pairs that each profile got right, shrunk to that of all."""
-    if gold is None:
-        return np.full(model.n_profiles, START_QUALITY)
-    table = model.votes
-    truth = gold.align(vocabulary)
-    gap = np.where(table.kind == TIED, np.nan, truth[table.winner] - truth[table.loser])
-    decided = np.where(np.abs(gap) > 0, table.weight, 0.0)  # NaN, where gold is missing, is not above 0
-    right = sum_by(model.profile, np.where(gap > 0, table.weight, 0.0), model.n_profiles)
-    total = sum_by(model.profile, decided, model.n_profiles)
-    everybody = float((right.sum() + START_QUALITY) / (total.sum() + 1))
-    return (right + 2 * everybody) / (total + 2)
-
-
-def _fit_scores(model: VoteModel, start: Floats) -> Floats:
-    """A rough fit of the scores alone, the profiles fixed at their start."""
-    return minimise(model, start, max_iter=100, tol=0.1, fixed=slice(model.n_entries, None), what="start").x
-
-
-def _quality_columns(judgments: Judgments, model: VoteModel, x: Floats, profiles: Profiles) -> dict[str, NDArray[Any]]:
-    """The annotators' columns of a model that estimates quality."""
-    theta, table = model.layout.unpack(x), model.votes
-    # A vote counts by its Fisher information at quality ½: one between equal items says nothing about who gave it.
-    gap = theta.score[table.winner] - theta.score[table.loser]
-    information = np.where(table.kind == TIED, 0.0, np.tanh(gap / 2) ** 2)
-    evidence = sum_by(model.profile, table.weight * information, model.n_profiles)
-    evidence *= evidence_per_preference(judgments)[profiles.annotator]
-    return annotator_columns(judgments, logistic(theta.quality), evidence, profiles.annotator, profiles.task)
-
-
-def _extra_columns(model: VoteModel, x: Floats, posterior: PosteriorSummary | None) -> dict[str, NDArray[Any]]:
-    """The columns of the annotators' other parameters, and the intervals of quality and bias."""
-    theta, columns = model.layout.unpack(x), {}
-    if "quality" in model.free and posterior is not None:
-        quality, (low, high) = logistic(theta.quality), posterior.interval("quality")
-        columns["quality_low"], columns["quality_high"] = np.minimum(low, quality), np.maximum(high, quality)
-    if "slope" in model.free:
-        columns["slope"] = np.exp(theta.slope)
-    if "ties" in model.free:
-        columns["tie_threshold"] = np.exp(theta.ties)
-    if "bias" in model.free:
-        columns["left_bias"] = theta.bias
-        if posterior is not None:
-            columns["left_bias_low"], columns["left_bias_high"] = posterior.interval("bias")
-    return columns
-
-
-def _pooled_parameters(model: VoteModel, x: Floats) -> dict[str, float]:
-    """The parameters of a crowd with one profile for all."""
-    pooled = model.n_profiles == 1 and model.free == ("ties",)
-    return {"tie_threshold": float(np.exp(x[-1]))} if pooled else {}

@@ -53,19 +53,6 @@ class VoteRows(NamedTuple):
         return VoteRows(*columns)
 
 
-class Points(NamedTuple):
-    """Where the terms are evaluated: their mean over the points is taken.
-
-    At point p the gap between two scores lies `offset[p]` standard errors from the difference of the scores, by their
-    `variance`; `profiles[p]` holds η, 1 − η, a, τ, b of each profile.
-    """
-
-    score: Floats
-    variance: Floats
-    offset: Floats
-    profiles: Floats
-
-
 class Derivatives(NamedTuple):
     """What the terms are added to.
 
@@ -180,13 +167,13 @@ def add_whether_tied(d, eta, not_eta, a, tau, tied, first, second):
 
 
 @kernel
-def any_terms(rows, points, normal, active, total):
+def any_terms(rows, score, profiles, normal, active, total):
     """Adds the votes' derivatives to `total`; returns minus the log-likelihood.
 
-    `rows` are VoteRows, `points` Points, `total` Derivatives; `active` are the numbers of the free parameters.
+    `rows` are VoteRows, `total` Derivatives; `profiles` holds η, 1 − η, a, τ, b of each profile; `active` are the
+    numbers of the free parameters.
     """
     profile, winner, loser, kind, weight = rows
-    score, variance, offset, profiles = points
     score_total, profile_total, curvatures = total
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
     places = np.zeros(len(active) + 1, np.int64)
@@ -197,33 +184,28 @@ def any_terms(rows, points, normal, active, total):
         k = profile[r]
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
         tied = kind[r] == TIED
-        gap = score[winner[r]] - score[loser[r]]
-        error = math.sqrt(variance[winner[r]] + variance[loser[r]]) if len(offset) > 1 else 0.0
+        d = score[winner[r]] - score[loser[r]]
+        eta, not_eta, a, tau, bias = profiles[0, k], profiles[1, k], profiles[2, k], profiles[3, k], profiles[4, k]
         clear(first, second)
         term = 0.0
-        for p in range(len(offset)):
-            d = gap + offset[p] * error
-            eta, not_eta, a = profiles[p, 0, k], profiles[p, 1, k], profiles[p, 2, k]
-            tau, bias = profiles[p, 3, k], profiles[p, 4, k]
-            if normal:
-                term += add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
-            else:
-                term += add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
-                if not tied:
-                    term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
-        share = weight[r] / len(offset)
-        value += share * term
-        score_total[0, winner[r]] += share * first[0]
-        score_total[0, loser[r]] -= share * first[0]
-        score_total[1, winner[r]] += share * second[0, 0]
-        score_total[1, loser[r]] += share * second[0, 0]
+        if normal:
+            term += add_answer(d, eta, not_eta, a, tau, z * bias, z, tied, normal, first, second)
+        else:
+            term += add_whether_tied(d, eta, not_eta, a, tau, tied, first, second) if tau > 0 else 0.0
+            if not tied:
+                term += add_answer(d, eta, not_eta, a, 0.0, z * bias, z, tied, normal, first, second)
+        value += weight[r] * term
+        score_total[0, winner[r]] += weight[r] * first[0]
+        score_total[0, loser[r]] -= weight[r] * first[0]
+        score_total[1, winner[r]] += weight[r] * second[0, 0]
+        score_total[1, loser[r]] += weight[r] * second[0, 0]
         at = 0
         for i in range(len(places)):
             if i > 0:
-                profile_total[0, i - 1, k] += share * first[places[i]]
-                profile_total[1, i - 1, k] += share * second[places[i], places[i]]
+                profile_total[0, i - 1, k] += weight[r] * first[places[i]]
+                profile_total[1, i - 1, k] += weight[r] * second[places[i], places[i]]
             for j in range(i, len(places)):
-                curvatures[r, at] = share * second[places[i], places[j]]
+                curvatures[r, at] = weight[r] * second[places[i], places[j]]
                 at += 1
     return value
 
@@ -259,53 +241,42 @@ def plain_terms(rows, score, total):
 
 
 @kernel
-def quality_terms(rows, points, total):
+def quality_terms(rows, score, profiles, total):
     """`any_terms` with scores and qualities: the logistic link, no ties."""
     profile, winner, loser, _, weight = rows
-    score, variance, offset, profiles = points
     score_total, profile_total, curvatures = total
-    value, product, factors, n_points = 0.0, 1.0, 0, len(offset)
+    value, product, factors = 0.0, 1.0, 0
     for r in range(len(winner)):
         k = profile[r]
-        mean_gap, error = score[winner[r]] - score[loser[r]], 0.0
-        if n_points > 1:
-            error = math.sqrt(variance[winner[r]] + variance[loser[r]])
-        slope, logit_slope, by_gap_twice, by_both, by_logit_twice = 0.0, 0.0, 0.0, 0.0, 0.0
-        for point in range(n_points):
-            eta, not_eta = profiles[point, 0, k], profiles[point, 1, k]
-            gap = min(max(mean_gap + offset[point] * error, -FURTHEST), FURTHEST)
-            odds = math.exp(-gap)
-            sigma = 1 / (1 + odds)
-            p = max((eta + not_eta * odds) * sigma, TINY)
-            difference = (1 - odds) * sigma  # σ(d) − σ(−d)
-            density = odds * sigma * sigma  # σ(d) σ(−d)
-            inverse = 1 / p
-            by_gap = (eta - not_eta) * density * inverse  # of log p
-            by_logit = difference * eta * not_eta * inverse
-            if weight[r] == 1.0 and p > SAFE_FACTOR:
-                product *= p
-                factors += 1
-                if factors == FACTORS:
-                    value -= math.log(product)
-                    product, factors = 1.0, 0
-            else:
-                value -= weight[r] * math.log(p)
-            slope += by_gap
-            logit_slope += by_logit
-            by_gap_twice += by_gap * (by_gap + difference)
-            by_both += by_gap * by_logit - 2 * density * eta * not_eta * inverse
-            by_logit_twice += by_logit * (by_logit + eta - not_eta)
-        share = weight[r] / n_points
-        score_total[0, winner[r]] -= share * slope
-        score_total[0, loser[r]] += share * slope
-        score_total[1, winner[r]] += share * by_gap_twice
-        score_total[1, loser[r]] += share * by_gap_twice
-        profile_total[0, 0, k] -= share * logit_slope
-        profile_total[1, 0, k] += share * by_logit_twice
-        curvatures[r, 0] = share * by_gap_twice
-        curvatures[r, 1] = share * by_both
-        curvatures[r, 2] = share * by_logit_twice
-    return (value - math.log(product)) / n_points
+        eta, not_eta = profiles[0, k], profiles[1, k]
+        gap = min(max(score[winner[r]] - score[loser[r]], -FURTHEST), FURTHEST)
+        odds = math.exp(-gap)
+        sigma = 1 / (1 + odds)
+        p = max((eta + not_eta * odds) * sigma, TINY)
+        difference = (1 - odds) * sigma  # σ(d) − σ(−d)
+        density = odds * sigma * sigma  # σ(d) σ(−d)
+        inverse = 1 / p
+        by_gap = (eta - not_eta) * density * inverse  # of log p
+        by_logit = difference * eta * not_eta * inverse
+        if weight[r] == 1.0 and p > SAFE_FACTOR:
+            product *= p
+            factors += 1
+            if factors == FACTORS:
+                value -= math.log(product)
+                product, factors = 1.0, 0
+        else:
+            value -= weight[r] * math.log(p)
+        by_gap_twice = weight[r] * by_gap * (by_gap + difference)
+        score_total[0, winner[r]] -= weight[r] * by_gap
+        score_total[0, loser[r]] += weight[r] * by_gap
+        score_total[1, winner[r]] += by_gap_twice
+        score_total[1, loser[r]] += by_gap_twice
+        profile_total[0, 0, k] -= weight[r] * by_logit
+        curvatures[r, 0] = by_gap_twice
+        curvatures[r, 1] = weight[r] * (by_gap * by_logit - 2 * density * eta * not_eta * inverse)
+        curvatures[r, 2] = weight[r] * by_logit * (by_logit + eta - not_eta)
+        profile_total[1, 0, k] += curvatures[r, 2]
+    return value - math.log(product)
 
 
 @kernel

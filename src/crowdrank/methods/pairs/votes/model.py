@@ -8,39 +8,37 @@ slope 1, no ties, no bias.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from crowdrank.convert import TIED, Votes
-from crowdrank.methods.pairs.votes import kernels, prediction_kernels
-from crowdrank.methods.pairs.votes.kernels import Derivatives, Points, VoteRows
+from crowdrank.convert import Votes
+from crowdrank.methods.pairs.votes import kernels
+from crowdrank.methods.pairs.votes.kernels import Derivatives, VoteRows
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.sums import sum_by
-from crowdrank.numerics.threads import RowSum, chunks, in_parts
+from crowdrank.numerics.threads import RowSum
 from crowdrank.study import Codes, Floats
 
 Link = Literal["logistic", "normal"]
 PARAMETERS = {"quality": 1, "slope": 2, "ties": 3, "bias": 4}  # those of a profile, by their number in the kernels
-AT_MEAN = ((0.0, 1.0),)  # points of a normal distribution, in standard errors, with their weights
-QUADRATURE = ((0.0, 2 / 3), (3**0.5, 1 / 6), (-(3**0.5), 1 / 6))  # exact for its first five moments
 
 
 @dataclass(frozen=True, slots=True)
 class Priors:
     """The prior distributions of all parameters."""
 
-    score: float  # virtual wins and losses of every item against one of score 0
+    score: float | None  # virtual wins and losses of every item against one of score 0
     quality: tuple[float, float] = (1.05, 1.05)  # Beta(α, β)
     normal: Mapping[str, tuple[float, float]] | None = None  # parameter → mean and standard deviation
+    spread: float = 1.0  # standard deviation of the scores, where there are no virtual wins and losses
 
 
 class VoteModel:
     """Minus the log-posterior, its gradient and products with its Hessian, for `numerics.newton.minimise`.
 
-    Where `variance` is set, that of every parameter, each is the mean over a normal distribution around x instead of
-    the value at x. `priors` and `variance` may change; the arrays stay.
+    `priors` may change; the arrays stay.
     """
 
     def __init__(
@@ -55,7 +53,6 @@ class VoteModel:
     ) -> None:
         self.votes, self.profile, self.priors = votes, profile, priors
         self.rows = VoteRows(profile, votes.winner, votes.loser, votes.kind, votes.weight)
-        self.variance: Floats | None = None
         self.free = free = tuple(sorted(free, key=PARAMETERS.__getitem__))  # the kernels fill an upper triangle
         self.active = np.array([PARAMETERS[name] for name in free], dtype=np.int64)
         self.normal = link == "normal"
@@ -68,39 +65,13 @@ class VoteModel:
         self.slope_scale_weight = float(votes.weight.sum())  # keeps the mean log slope at 0 as firmly as all votes
         self.plain = not self.normal and set(free) <= {"quality"}
 
-    def set_score_prior(self, strength: float) -> None:
-        """Change the number of virtual wins and losses of every item."""
-        self.priors = replace(self.priors, score=strength)
-
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
-        points = self._points(x)
-        sums, values = self.sum_terms(lambda part, total: self._terms(part, total.reshape(2, -1), points))
+        score, profiles = x[: self.n_entries], self.profiles(x)
+        sums, values = self.sum_terms(lambda part, total: self._terms(part, total.reshape(2, -1), score, profiles))
         gradient, self.vote_curvature = sums.reshape(2, -1)
         self.prior_curvature = np.zeros(self.layout.size)
-        value, error = sum(values), 0.0 if self.variance is None else np.sqrt(self.variance)
-        for errors, share in AT_MEAN if self.variance is None else QUADRATURE:
-            value += share * self._add_priors(x + errors * error, share, gradient)
-        return value, gradient
-
-    def _points(self, x: Floats) -> Points:
-        """The points at which votes are evaluated: x or, given a variance, points around it.
-
-        Those are two points on each axis of the parameters of a vote; equally weighted, they have the first three
-        moments of the normal distribution.
-        """
-        score = x[: self.n_entries]
-        if self.variance is None:
-            return Points(score, np.zeros(1), np.zeros(1), self.profiles(x)[None])
-        far = float(np.sqrt(1 + len(self.free)))
-        offset, profiles = [far, -far], [self.profiles(x)] * 2
-        for name in self.free:
-            for sign in (far, -far):
-                moved = x.copy()
-                moved[self.layout.slices[name]] += sign * np.sqrt(self.variance[self.layout.slices[name]])
-                offset.append(0.0)
-                profiles.append(self.profiles(moved))
-        return Points(score, self.variance, np.array(offset), np.array(profiles))
+        return sum(values) + self._add_priors(x, gradient), gradient
 
     def profiles(self, x: Floats) -> Floats:
         """η, 1 − η, slope, threshold and bias of each profile."""
@@ -116,43 +87,48 @@ class VoteModel:
             values[4] = theta.bias
         return values
 
-    def _terms(self, part: slice, total: Floats, points: Points) -> float:
+    def _terms(self, part: slice, total: Floats, score: Floats, profiles: Floats) -> float:
         rows, derivatives = self.rows.part(part), Derivatives(*self._split(total), self.curvatures[part])
         if self.plain and not self.free:
-            return float(kernels.plain_terms(rows, points.score, derivatives))
+            return float(kernels.plain_terms(rows, score, derivatives))
         if self.plain:
-            return float(kernels.quality_terms(rows, points, derivatives))
-        return float(kernels.any_terms(rows, points, self.normal, self.active, derivatives))
+            return float(kernels.quality_terms(rows, score, profiles, derivatives))
+        return float(kernels.any_terms(rows, score, profiles, self.normal, self.active, derivatives))
 
     def _split(self, total: Floats) -> tuple[Floats, Floats]:
         """Vectors of all parameters as scores, and one row for each free parameter of the profiles."""
         scores, profiles = total[..., : self.n_entries], total[..., self.n_entries :]
         return scores, profiles.reshape(*total.shape[:-1], len(self.free), self.n_profiles)
 
-    def _add_priors(self, x: Floats, share: float, gradient: Floats) -> float:
-        """Minus the log-density at x; adds a share of its derivatives."""
+    def _add_priors(self, x: Floats, gradient: Floats) -> float:
+        """Minus the log-density at x; adds its derivatives."""
         theta, first, second = (self.layout.unpack(each) for each in (x, gradient, self.prior_curvature))
-        virtual = self.virtual_gradient, self.virtual_curvature
-        value = float(kernels.virtual_terms(theta.score, self.priors.score, self.normal, *virtual))
-        first.score += share * self.virtual_gradient
-        second.score += share * self.virtual_curvature
+        if self.priors.score is None:
+            value = float((theta.score**2).sum()) / (2 * self.priors.spread**2)
+            first.score += theta.score / self.priors.spread**2
+            second.score += 1 / self.priors.spread**2
+        else:
+            virtual = self.virtual_gradient, self.virtual_curvature
+            value = float(kernels.virtual_terms(theta.score, self.priors.score, self.normal, *virtual))
+            first.score += self.virtual_gradient
+            second.score += self.virtual_curvature
         if "quality" in self.free:
             alpha, beta = self.priors.quality[0] - 1, self.priors.quality[1] - 1
             right, wrong = logistic(theta.quality), logistic(-theta.quality)
-            first.quality += share * (beta * right - alpha * wrong)
-            second.quality += share * (alpha + beta) * right * wrong
+            first.quality += beta * right - alpha * wrong
+            second.quality += (alpha + beta) * right * wrong
             # log σ(q) = −log(1 + e^−q), which stays finite where σ(q) rounds to 0
             value += float((alpha * np.logaddexp(0, -theta.quality) + beta * np.logaddexp(0, theta.quality)).sum())
         for name, (mean, spread) in (self.priors.normal or {}).items():
             where = self.layout.slices[name]
             value += float(((x[where] - mean) ** 2).sum()) / (2 * spread**2)
-            gradient[where] += share * (x[where] - mean) / spread**2
-            self.prior_curvature[where] += share / spread**2
+            gradient[where] += (x[where] - mean) / spread**2
+            self.prior_curvature[where] += 1 / spread**2
         if "slope" in self.free:
             # All slopes times a factor and all scores divided by it predict the same: the mean log slope stays at 0.
             mean = float(theta.slope.sum()) / max(self.n_profiles, 1)
             value += self.slope_scale_weight * self.n_profiles * mean**2 / 2
-            first.slope += share * self.slope_scale_weight * mean
+            first.slope += self.slope_scale_weight * mean
         return value
 
     def hessian_product(self, v: Floats) -> Floats:
@@ -173,22 +149,6 @@ class VoteModel:
             kernels.quality_hessian_product(rows, curvatures, score, profiles[0], score_total, profile_total[0])
         else:
             kernels.any_hessian_product(rows, curvatures, score, profiles, score_total, profile_total)
-
-    def leave_one_out(self, x: Floats) -> Floats:
-        """The log-probability of each decided vote, approximately as the other votes predict it; 0 for ties."""
-        self.evaluate(x)
-        v, log_chance = self.votes, np.empty(len(self.votes))
-        count = sum_by(self.profile, np.where(v.kind == TIED, 0.0, v.weight), self.n_profiles)
-        pseudo = sum(self.priors.quality) - 2 if "quality" in self.free else -1.0
-        diagonal = np.maximum(self.diagonal()[: self.n_entries], 1e-3)
-        score, profiles = x[: self.n_entries], self.profiles(x)
-
-        def predict(part: slice) -> None:
-            votes, out = (self.rows.part(part), self.curvatures[part]), log_chance[part]
-            prediction_kernels.leave_one_out(*votes, score, profiles, self.normal, diagonal, count, pseudo, out)
-
-        in_parts(predict, chunks(len(v)))
-        return log_chance
 
     def diagonal(self) -> Floats:
         """The diagonal of the Hessian at the last evaluated point."""

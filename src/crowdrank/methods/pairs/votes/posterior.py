@@ -1,196 +1,171 @@
-"""Posterior means of scores and annotators' parameters, by Gaussian variational Bayes.
+"""What the posterior says: scores and ranks with intervals, chances of neighbours, annotators' quality.
 
-All scores a little closer together and all qualities a little higher explain the votes of a weak crowd nearly as well.
-The most likely parameters (the mode) are then far from the posterior mean: scores are too close together, by a quarter
-where annotators are hardly better than a coin. So the posterior is approximated by a normal distribution with a mean
-and a variance for each parameter. The means are where the gradient of the log-posterior, averaged over that
-distribution, is 0; each variance is one over the averaged curvature. Each depends on the other, so both are found in
-rounds. Every round also fits the priors that were not given: the strength of the prior on scores, the Beta distribution
-of quality, and the normal distribution of the tie thresholds.
-
-Rounds that keep moving in one direction show that this direction is poorly determined: if each round moves ρ times as
-far as the one before, the variance along it is 1 / (1 − ρ) times that of the curvature (linear response: Giordano,
-Broderick, Jordan: Linear response methods for accurate covariance estimates from mean field variational Bayes, NeurIPS
-2015).
+From draws where the posterior was sampled, from its curvature at the mode elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdrank.methods.pairs.votes.model import QUADRATURE, Priors, VoteModel, logistic
-from crowdrank.numerics.newton import dot, minimise
-from crowdrank.numerics.special import digamma, trigamma
-from crowdrank.study import Floats
+from crowdrank.consensus import adjacent_entries, rank_within
+from crowdrank.convert import Votes
+from crowdrank.methods.intervals import score_intervals
+from crowdrank.methods.pairs.votes.mode import Mode
+from crowdrank.methods.pairs.votes.sampler import Draws
+from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
+from crowdrank.numerics.laplace import Spread
+from crowdrank.numerics.special import NORMAL_95_ROUNDED
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Codes, Floats, Vocabulary
 
-MAX_ROUNDS = 30
-SETTLED = 0.005  # standard errors, root mean square over parameters
-SLOWEST = 0.95  # largest ρ; a slower decrease cannot be distinguished from rounding
-STEADY = 0.05  # largest change of ρ from round to round
-LEAST_CORRELATION = 0.95  # of the gaps of the votes at the mode and at the mean
-LEAST_CURVATURE = 1e-3
-LARGEST_CHANGE = 2.0  # factor by which a variance may change in a round
-STEP = 3.0  # between neighbouring strengths of the prior that it was chosen from: it may be one step off
-VIRTUAL = 1.0  # annotators of unknown quality added to the crowd, so that a few are not taken to be all alike
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-TINY = 1e-300
-
-Normal = Mapping[str, tuple[float, float]]  # as in Priors
-Status = Literal["settled", "rounds used up", "not identified"]
+LEVEL = 0.95
+MANY_DRAWS = 100  # show the shape of the posterior; of fewer only mean and variance are used
+CERTAIN = 0.999  # a mirror image less probable than one in a thousand is left out
+DIGITS = 9  # after the point: the last ones of draws depend on the number of threads that BLAS uses
+SAME = 1e-6  # relative: entries whose mode and variance agree so closely are symmetric, or nobody could tell them apart
 
 
-class PosteriorMeans(NamedTuple):
-    """The means of all parameters, and how the rounds ended."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ScorePosterior:
+    """Scores relative to the mean of their task, and the fields of a Consensus that say how certain they are."""
 
-    x: Floats
-    common: Floats | None  # one standard error of the error that all parameters have in common
-    status: Status
+    score: Floats
+    fields: dict[str, Any]
 
 
-def posterior_means(
-    model: VoteModel, mode: Floats, prior: float | None, quality_prior: tuple[float, float] | None
-) -> PosteriorMeans:
-    """The posterior means, from the mode; priors that are not given are fitted.
+def from_draws(
+    draws: Draws, mode: Mode, upright: float, table: Votes, vocabulary: Vocabulary, score: Floats | None = None
+) -> ScorePosterior:
+    """The posterior of scores from draws, around `score` where that is given.
 
-    Afterwards `model` averages over the posterior. Where the votes do not identify scores and qualities, no such
-    distribution is close to the mode: the mode is returned, and `model` is as it was.
+    `upright` is the probability that not the mirror image is right.
     """
-    priors, crowd = model.priors, quality_prior or (1.0, 1.0)
-    x, moves, change = _start(model, mode, crowd), Moves(len(mode)), np.zeros_like(mode)
-    for _ in range(MAX_ROUNDS):
-        model.variance, change = _variance(model, crowd, change)
-        crowd = quality_prior or _fitted_quality_prior(model, x, crowd)
-        strength = prior or _fitted_score_prior(model, x, priors.score)
-        model.priors = _priors(strength, crowd, _with_fitted_ties(model, x, priors.normal or {}))
-        after = minimise(model, x, max_iter=1, tol=0.1, what="intervals").x  # a short step is not evaluated again
-        move, x = after - x, after
-        moves.add(move, model.hessian_product(move))
-        if moves.length <= SETTLED**2 * len(x):
-            return PosteriorMeans(x, moves.common, "settled")
-        if not _correlation_of_gaps(model, x, mode) >= LEAST_CORRELATION:  # also where it is not a number
-            model.variance, model.priors = None, priors
-            return PosteriorMeans(mode, None, "not identified")
-        if moves.steady:
-            x = x + moves.extrapolate()
-            model.evaluate(x)
-    return PosteriorMeans(x, moves.common, "rounds used up")
+    n, task = vocabulary.n_entries, vocabulary.entry_task
+    scores = centred(draws.x[:, :n], task)
+    # Symmetric entries have the same posterior, but not the same draws: what is random must not rank them.
+    same = _symmetric(mode.x[:n], mode.variance[:n], task)
+    if score is None:
+        score = centred(in_order_of_votes(_class_means(draws.mean[:n], same), table), task).round(DIGITS)
+    shift = score - centred(score, task)
+    weights = np.full(len(scores), 1 / len(scores))
+    if upright < CERTAIN:
+        scores, weights = np.vstack((scores, -scores)), np.r_[weights * upright, weights * (1 - upright)]
+    few = len(draws.x) < MANY_DRAWS
+    ends = _normal_ends(scores, weights) if few else _quantiles(scores, weights)
+    low, high = _class_means(ends, same).round(DIGITS)
+    ranks = _ranks(scores, task)
+    rank = rank_within(score, task)
+    rank_low, rank_high = _rank_quantiles(ranks, weights)
+    above, below = adjacent_entries(rank, task)
+    gap = scores[:, above] - scores[:, below]
+    gap_error, gap_chance = np.full((2, n), np.nan)
+    mean_gap = weights @ gap
+    gap_error[above] = np.sqrt(weights @ (gap - mean_gap) ** 2).round(DIGITS)
+    tied = rank[above] == rank[below]
+    chance = (len(scores) * (weights @ (gap > 0)) + 0.5) / (len(scores) + 1)  # never exactly 0 or 1
+    gap_chance[above] = np.where(tied, 0.5, chance)
+    return ScorePosterior(
+        score,
+        {
+            "low": np.minimum(low + shift, score),
+            "high": np.maximum(high + shift, score),
+            "rank_low": np.minimum(rank_low, rank).astype(np.int32),
+            "rank_high": np.maximum(rank_high, rank).astype(np.int32),
+            "gap_error": gap_error,
+            "gap_chance": None if few else gap_chance,
+        },
+    )
 
 
-class Moves:
-    """How far the rounds move, in squared standard errors, and ρ, the rate at which the moves shrink."""
-
-    def __init__(self, size: int) -> None:
-        self.common = self.last = np.zeros(size)
-        self.length, self.rate = TINY, 0.0
-        self.steady = self.extrapolated = False
-
-    def add(self, move: Floats, hessian_times_move: Floats) -> None:
-        """Update the rate, and the error that all parameters have in common, with the move of a round."""
-        rate = min(max(dot(self.last, hessian_times_move) / self.length, 0.0), SLOWEST)
-        self.steady = abs(rate - self.rate) < STEADY < rate
-        self.last, self.length, self.rate = move, max(dot(move, hessian_times_move), TINY), rate
-        if self.steady or (rate > STEADY and not self.extrapolated):
-            self.common = move * np.sqrt(rate / (1 - rate) / self.length)
-
-    def extrapolate(self) -> Floats:
-        """The sum of all further moves, if they go on shrinking at this rate; the next move starts a new series."""
-        move, self.last, self.extrapolated = self.last, np.zeros_like(self.last), True
-        return np.asarray(self.rate / (1 - self.rate) * move)
+def from_curvature(score: Floats, spread: Spread, vocabulary: Vocabulary) -> ScorePosterior:
+    """The posterior of scores by Laplace's approximation."""
+    rank = rank_within(score, vocabulary.entry_task)
+    return ScorePosterior(score, score_intervals(score, rank, vocabulary, spread)._asdict())
 
 
-def _priors(score: float, crowd: tuple[float, float], normal: Normal) -> Priors:
-    """Priors with the Beta density of quality on the logit scale, where both parameters are greater by one."""
-    return Priors(score, (crowd[0] + 1, crowd[1] + 1), normal)
+def centred(score: Floats, task: Codes) -> Floats:
+    """Scores relative to the mean of their task; NaN stays; one row per draw if there are several."""
+    known = ~np.isnan(score if score.ndim == 1 else score[0])
+    size = int(task.max(initial=-1)) + 1
+    count = np.maximum(sum_by(task, known.astype(float), size), 1.0)
+    if size == 1:
+        return np.asarray(score - np.nansum(score, axis=-1, keepdims=True) / count)
+    totals = np.apply_along_axis(lambda row: sum_by(task, np.nan_to_num(row), size), -1, score)
+    return np.asarray(score - (totals / count)[..., task])
 
 
-def _start(model: VoteModel, mode: Floats, crowd: tuple[float, float]) -> Floats:
-    """Close to the mode, without the qualities that diverged, around which there is nothing to average over."""
-    model.priors = _priors(model.priors.score, crowd, model.priors.normal or {})
-    x = minimise(model, mode, max_iter=20, tol=0.05, what="intervals").x
-    model.evaluate(x)
-    return x
+def _symmetric(x: Floats, variance: Floats, task: Codes) -> Codes:
+    """The class of each entry: entries of a task with the same mode and variance are in one class."""
+    order = np.lexsort((variance, x, task))
+    scale = SAME * max(float(np.abs(x).max(initial=0.0)), 1e-6)
+    new = np.ones(len(x), bool)
+    new[1:] = np.diff(x[order]) > scale
+    new[1:] |= np.abs(np.diff(variance[order])) > SAME * variance[order][1:]
+    new[1:] |= np.diff(task[order]) != 0
+    classes = np.empty(len(x), np.int32)
+    classes[order] = np.cumsum(new) - 1
+    return classes
 
 
-def _variance(model: VoteModel, crowd: tuple[float, float], last: Floats) -> tuple[Floats, Floats]:
-    """One over the curvature of every parameter, and the change of its logarithm; half the change if it alternates.
+def _class_means(values: Floats, classes: Codes) -> Floats:
+    """The mean over each entry's class."""
+    size = int(classes.max(initial=-1)) + 1
+    count = np.bincount(classes, minlength=size)
+    if values.ndim == 1:
+        return np.asarray((sum_by(classes, values, size) / count)[classes])
+    return np.array([_class_means(row, classes) for row in values])
 
-    A tie across a wide gap is concave in the logit of quality. So the precision of a quality is at least half that of
-    the crowd's distribution, and no variance changes by more than LARGEST_CHANGE in a round: quality would diverge.
+
+def _normal_ends(scores: Floats, weights: Floats) -> Floats:
+    """The two ends of the interval of every entry, as if its posterior were normal."""
+    mean = weights @ scores
+    error = np.sqrt(weights @ (scores - mean) ** 2)
+    return np.stack((mean - NORMAL_95_ROUNDED * error, mean + NORMAL_95_ROUNDED * error))
+
+
+def _quantiles(scores: Floats, weights: Floats) -> Floats:
+    """The two ends of the interval of every entry."""
+    tail = (1 - LEVEL) / 2
+    if np.ptp(weights) == 0:
+        return np.asarray(np.quantile(scores, (tail, 1 - tail), axis=0))
+    return np.asarray(np.quantile(scores, (tail, 1 - tail), axis=0, weights=weights, method="inverted_cdf"))
+
+
+def _rank_quantiles(ranks: NDArray[np.int32], weights: Floats) -> Floats:
+    tail = (1 - LEVEL) / 2
+    return np.asarray(np.quantile(ranks, (tail, 1 - tail), axis=0, weights=weights, method="inverted_cdf"))
+
+
+def _ranks(scores: Floats, task: Codes) -> NDArray[np.int32]:
+    """The rank of every entry within its task, in every draw."""
+    starts = np.searchsorted(task, np.arange(int(task.max(initial=-1)) + 2))
+    first = starts[task]
+    places = np.arange(len(task))
+    ranks = np.empty(scores.shape, np.int32)
+    for row, out in zip(scores, ranks, strict=True):
+        order = np.argsort(-row) if len(starts) == 2 else np.lexsort((-row, task))
+        out[order] = places - first + 1
+    return ranks
+
+
+def quality_interval(quality: Floats, step: Floats, posterior: Floats) -> tuple[Floats, Floats]:
+    """The shortest interval of every profile's quality that contains it with probability LEVEL.
+
+    Each possible quality stands for the qualities around it. A quality at the end of the scale may be 0 or 1 itself.
     """
-    least = np.full(model.layout.size, LEAST_CURVATURE)
-    least[model.layout.slices["quality"]] = 0.5 / trigamma(np.array(crowd)).sum()
-    wanted = 1 / np.maximum(model.diagonal(), least)
-    if model.variance is None:
-        return wanted, last
-    change = np.clip(np.log(wanted / model.variance), -np.log(LARGEST_CHANGE), np.log(LARGEST_CHANGE))
-    change[change * last < 0] /= 2
-    return model.variance * np.exp(change), change
-
-
-def _correlation_of_gaps(model: VoteModel, one: Floats, other: Floats) -> float:
-    """The correlation of the gaps between the items of each vote, at two points."""
-    gaps, others = (x[model.votes.winner] - x[model.votes.loser] for x in (one, other))
-    return float(dot(gaps, others) / max(np.sqrt(dot(gaps, gaps) * dot(others, others)), TINY))
-
-
-def _fitted_score_prior(model: VoteModel, x: Floats, chosen: float) -> float:
-    """The strength, close to the chosen one, whose expected log-density equals that of the scores."""
-
-    def log_density(s: Floats) -> Floats:
-        if model.normal:
-            from scipy.special import log_ndtr  # not at the top: most methods do not need SciPy
-
-            return np.asarray(log_ndtr(s / 2**0.5) + log_ndtr(-s / 2**0.5))
-        return np.asarray(-np.logaddexp(0, s) - np.logaddexp(0, -s))
-
-    assert model.variance is not None
-    score, error = x[: model.n_entries], np.sqrt(model.variance[: model.n_entries])
-    observed = sum(share * log_density(score + errors * error).mean() for errors, share in QUADRATURE)
-    t = np.linspace(-12, 12, 1001)
-    density, step = log_density(np.sinh(t)), np.cosh(t)
-    strengths = chosen * STEP ** np.linspace(-1, 1, 17)
-    weights = [step * np.exp(strength * density) for strength in strengths]
-    return float(np.interp(observed, [weight @ density / weight.sum() for weight in weights], strengths))
-
-
-def _fitted_quality_prior(model: VoteModel, x: Floats, start: tuple[float, float]) -> tuple[float, float]:
-    """The Beta distribution of quality in the crowd, by maximum likelihood."""
-    assert model.variance is not None
-    where = model.layout.slices["quality"]
-    a, b = as_beta(x[where], model.variance[where])
-    total = model.n_profiles + VIRTUAL
-    # The means of log η and log(1 − η).
-    observed = np.array([(digamma(one) - digamma(a + b)).sum() - VIRTUAL for one in (a, b)]) / total
-    found = np.array(start)
-    for _ in range(50):
-        slope = digamma(found) - digamma(found.sum()) - observed
-        curvature = np.diag(trigamma(found)) - trigamma(found.sum())
-        step = np.linalg.solve(curvature, slope) / found
-        found *= np.exp(-np.clip(step, -1, 1))
-        if np.abs(step).max() < 1e-9:
-            break
-    return float(found[0]), float(found[1])
-
-
-def _with_fitted_ties(model: VoteModel, x: Floats, normal: Normal) -> Normal:
-    """The normal priors, with the mean and standard deviation of the annotators' tie thresholds."""
-    if "ties" not in normal:
-        return normal
-    assert model.variance is not None
-    where, (mean, spread) = model.layout.slices["ties"], normal["ties"]
-    total = model.n_profiles + VIRTUAL
-    fitted = float(x[where].sum() + VIRTUAL * mean) / total
-    squares = float((model.variance[where] + (x[where] - fitted) ** 2).sum()) + VIRTUAL * spread**2
-    return {**normal, "ties": (fitted, (squares / total) ** 0.5)}
-
-
-def as_beta(logit: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """The Beta distributions of quality that have these normal approximations on the logit scale."""
-    points = logit + np.sqrt(variance) * NODES[:, None]
-    shares = (WEIGHTS / WEIGHTS.sum())[:, None]
-    right, wrong = ((shares * logistic(sign * points)).sum(axis=0) for sign in (1, -1))  # 1 − right would lose digits
-    total = 1 / (variance * np.maximum((shares * logistic(points) * logistic(-points)).sum(axis=0), TINY))
-    return np.maximum(total * right, TINY), np.maximum(total * wrong, TINY)
+    edges = np.concatenate((quality - step[:, None] / 4, quality[:, -1:] + step[:, None] / 4), axis=1)
+    edges = np.where(edges < 0.02, 0.0, np.where(edges > 0.98, 1.0, edges))
+    below = np.concatenate((np.zeros((len(quality), 1)), posterior.cumsum(axis=1)), axis=1)
+    below /= below[:, -1:]
+    tails = np.linspace(0.0, 1 - LEVEL, 21)
+    lows, highs = (
+        np.array([np.interp(tails + level, row, edge) for row, edge in zip(below, edges, strict=True)])
+        for level in (0.0, LEVEL)
+    )
+    best = np.argmin(highs - lows, axis=1)
+    every = np.arange(len(quality))
+    return lows.reshape(len(quality), -1)[every, best], highs.reshape(len(quality), -1)[every, best]

@@ -1,0 +1,138 @@
+"""The most likely scores of a crowd whose distribution of quality is learned from the votes.
+
+The posterior has several modes: those of a ranking and its mirror image, in which all scores and qualities are
+reversed, and poor ones in which nearly everybody guesses. So the search starts with a crowd that is as often reversed
+as good and rarely guesses, which leads to the same scores from anywhere, but for their sign. The votes fit both signs
+equally well. What decides between them is that annotators are more often good than reversed, or gold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.methods.pairs.votes.crowd import FURTHEST, Crowd, crowd_of
+from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
+from crowdrank.methods.pairs.votes.marginal import MarginalModel
+from crowdrank.methods.pairs.votes.mode import Mode, find_mode, follow, mode_at, with_learned
+from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS, WIDTH
+from crowdrank.study import Floats, Gold, Vocabulary
+
+UNDECIDED_CROWD = 0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED
+START_STEPS = 20
+ROUGH = 0.1  # standard errors
+ROUNDS = 30
+REFINEMENTS = 4
+UNLIKELY = 1e-3
+# Of r = 2η − 1. Qualities of all annotators and the spread of the scores change together, by more than the votes of one
+# annotator with given scores suggest: the possible qualities must reach further than those.
+FINEST_STEP = 0.025
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedCrowd:
+    """The mode, and the probability that not its mirror image is right."""
+
+    mode: Mode
+    upright: float
+
+
+def fit_learned_crowd(
+    model: MarginalModel,
+    vocabulary: Vocabulary,
+    start: Floats,
+    hyper: Hyperparameters,
+    *,
+    gold: Gold | None,
+    max_iter: int,
+    tol: float,
+) -> LearnedCrowd:
+    """The best mode that can be found; with gold, the image that agrees with it."""
+    undecided = replace(unknown_crowd(model.n_profiles), share=UNDECIDED_CROWD)
+    at = mode_at(model, vocabulary.task_starts, start, undecided, hyper)
+    centre = follow(model, vocabulary.task_starts, at, max_iter=START_STEPS, tol=ROUGH)
+    if gold is not None:
+        up = agreement_with_gold(model, centre.x, gold, vocabulary) >= 0
+    else:
+        up = _log_odds_of_direction(centre) >= 0
+    mode = _image(model, vocabulary, centre, 1.0 if up else -1.0, max_iter, tol)
+    odds = np.inf if gold is not None else _log_odds_of_direction(mode)
+    return LearnedCrowd(mode, float(1 / (1 + np.exp(-odds))))
+
+
+def _log_odds_of_direction(mode: Mode) -> float:
+    """The log-odds of these scores rather than their mirror image, by how common good and reversed annotators are."""
+    share = mode.crowd.qualities.share
+    likelihood = mode.posterior / share
+    likelihood /= likelihood.max(axis=1, keepdims=True, initial=1e-300)
+    width = share / mode.crowd.share[mode.crowd.cell]
+    upright, mirrored = (
+        _evidence(np.stack([(likelihood * width * shape[mode.crowd.cell]).sum(axis=1) for shape in shapes], axis=1))
+        for shapes in ((GOOD, GUESSING, REVERSED), (GOOD[::-1], GUESSING[::-1], REVERSED[::-1]))
+    )
+    return upright - mirrored
+
+
+def _evidence(likelihood: Floats) -> float:
+    """The log-likelihood of profiles that are good, guessing or reversed, with the most likely shares of these."""
+    counts = VIRTUAL_ANNOTATORS * USUAL_SHARES
+    share, chance = USUAL_SHARES, likelihood
+    for _ in range(ROUNDS):
+        chance = likelihood * share
+        total = counts + (chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)).sum(axis=0)
+        share = total / total.sum()
+    return float(np.log(np.maximum((likelihood * share).sum(axis=1), 1e-300)).sum() + counts @ np.log(share))
+
+
+def unknown_crowd(n_profiles: int) -> Crowd:
+    """Profiles of which nothing is known."""
+    return crowd_of(np.zeros(n_profiles), np.full(n_profiles, np.inf), None)
+
+
+def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: float, max_iter: int, tol: float) -> Mode:
+    """The mode near one of the two images, with the possible qualities of every profile where its votes are likely."""
+    x = centre.x.copy()
+    x[: model.n_entries] *= sign
+    at = mode_at(model, vocabulary.task_starts, x, centre.crowd, centre.hyper)
+    rough = find_mode(model, vocabulary.task_starts, with_learned(model, at), max_iter=START_STEPS, tol=ROUGH)
+    mode = rough
+    for _ in range(REFINEMENTS):
+        crowd = refined(mode.crowd, mode.posterior)
+        if crowd is mode.crowd:
+            return follow(model, vocabulary.task_starts, mode, max_iter=max_iter, tol=tol)
+        at = mode_at(model, vocabulary.task_starts, mode.x, crowd, mode.hyper)
+        mode = find_mode(model, vocabulary.task_starts, at, max_iter=max_iter, tol=tol)
+        if not _at_an_end(mode).any():
+            break
+    return mode
+
+
+def _at_an_end(mode: Mode) -> NDArray[np.bool_]:
+    """Which profiles have a likely quality at an end of their possible qualities that is not the end of the scale."""
+    first, step, _ = mode.crowd.qualities
+    last = first + (N_QUALITIES - 1) * step
+    low, high = mode.posterior[:, 0] > UNLIKELY, mode.posterior[:, -1] > UNLIKELY
+    return np.asarray((low & (first > step - FURTHEST)) | (high & (last < FURTHEST - step)))
+
+
+def refined(crowd: Crowd, posterior: Floats) -> Crowd:
+    """The crowd with qualities closer together where many votes determine them finely."""
+    r = 2 * crowd.quality - 1
+    mean = (posterior * r).sum(axis=1)
+    error = np.sqrt((posterior * (r - mean[:, None]) ** 2).sum(axis=1))
+    if not (error < 2 * WIDTH).any():
+        return crowd
+    finer = crowd_of(mean, np.where(error < 2 * WIDTH, np.maximum(error, FINEST_STEP), np.inf), None)
+    return replace(finer, share=crowd.share, counts=crowd.counts)
+
+
+def agreement_with_gold(model: MarginalModel, x: Floats, gold: Gold, vocabulary: Vocabulary) -> float:
+    """How many votes are on pairs that scores and gold order alike, minus those on pairs that they do not."""
+    truth = np.nan_to_num(gold.align(vocabulary), nan=0.0)
+    known = ~np.isnan(gold.align(vocabulary))
+    winner, loser, weight = model.rows.winner, model.rows.loser, model.rows.weight
+    both = known[winner] & known[loser]
+    sign = np.sign(truth[winner] - truth[loser]) * np.sign(x[winner] - x[loser])
+    return float((weight * sign * both).sum())

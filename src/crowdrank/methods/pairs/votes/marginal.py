@@ -1,0 +1,120 @@
+"""The log-posterior of scores with the annotators' quality integrated out.
+
+Quality is one of the possible qualities of the crowd, and all of them count by their probability. So annotators with
+few votes cannot be called perfect or reversed by chance, as happens to the most likely quality of each. Scores are
+normal with a common spread, or have virtual wins and losses. Tie thresholds and biases are normal around those of the
+crowd.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.convert import Votes
+from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
+from crowdrank.methods.pairs.votes.kernels import VoteRows, virtual_terms
+from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, any_marginal, plain_marginal
+from crowdrank.numerics.blocks import Layout
+from crowdrank.numerics.newton import dot
+from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.threads import MOST_CHUNKS, ROWS_PER_CHUNK, in_parts
+from crowdrank.study import Codes, Floats
+
+WORK_PER_ROW = 32  # a row costs as much as so many rows of a plain kernel
+
+
+class MarginalEvaluation(NamedTuple):
+    """The log-posterior at a point, with its sign turned."""
+
+    value: float
+    gradient: Floats
+    posterior: Floats  # of the quality of each profile
+
+
+class MarginalModel:
+    """Minus the log-posterior of scores, tie thresholds and biases, given their distributions and the crowd's."""
+
+    def __init__(
+        self, votes: Votes, profile: Codes, n_entries: int, n_profiles: int, normal: bool, free: tuple[str, ...]
+    ) -> None:
+        order = np.argsort(profile, kind="stable")
+        sides = votes.winner[order], votes.loser[order]
+        self.rows = VoteRows(profile[order], *sides, votes.kind[order], votes.weight[order])
+        self.starts = np.searchsorted(self.rows.profile, np.arange(n_profiles + 1))
+        self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
+        self.free = tuple(name for name in free if name in ("ties", "bias"))
+        self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
+        self.parts = _parts(self.starts)
+        self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
+
+    def evaluate(
+        self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False
+    ) -> MarginalEvaluation:
+        """The value, gradient and posterior of quality; if `curved`, the curvatures are kept for `diagonal`."""
+        size = self.layout.size
+        posterior, sums = np.empty(qualities.share.shape), np.zeros((len(self.parts), 2 * size))
+        score, ties, bias = self._blocks(x)
+
+        def terms(number: int) -> float:
+            (first, last), total = self.parts[number], sums[number]
+            curved = self.gap_curvature, self.gap_quality
+            slopes = Slopes(*self._blocks(total[:size]), *curved, *self._blocks(total[size:])[1:])
+            where = self.rows, self.starts, first, last, score
+            if not self.normal and not self.free:
+                return float(plain_marginal(*where, qualities, curved, slopes, posterior))
+            return float(any_marginal(*where, ties, bias, self.normal, qualities, curved, slopes, posterior))
+
+        values = in_parts(terms, range(len(self.parts)))
+        gradient, curvature = sums.sum(axis=0).reshape(2, -1)
+        if curved:
+            self.profile_curvature = curvature
+        return MarginalEvaluation(sum(values) + self._add_priors(x, hyper, gradient), gradient, posterior)
+
+    def _blocks(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Scores, log tie thresholds and biases; the latter two are empty where they are not free."""
+        slices = self.layout.slices
+        return x[slices["score"]], x[slices.get("ties", slice(0))], x[slices.get("bias", slice(0))]
+
+    def profiles(self, x: Floats) -> dict[str, Floats]:
+        """The tie thresholds and biases of the profiles, where they are free."""
+        return {name: x[self.layout.slices[name]] for name in self.free}
+
+    def _add_priors(self, x: Floats, hyper: Hyperparameters, gradient: Floats) -> float:
+        """Minus the log-density of all parameters; adds its derivatives."""
+        score, into = x[: self.n_entries], gradient[: self.n_entries]
+        self.prior_curvature = np.empty(self.layout.size)
+        if hyper.virtual is None:
+            value = dot(score, score) / (2 * hyper.spread**2)
+            into += score / hyper.spread**2
+            self.prior_curvature[: self.n_entries] = 1 / hyper.spread**2
+        else:
+            slope, curvature = np.empty(self.n_entries), self.prior_curvature[: self.n_entries]
+            value = float(virtual_terms(score, hyper.virtual, self.normal, slope, curvature))
+            into += slope
+        for name, values in self.profiles(x).items():
+            mean, spread = getattr(hyper, name)
+            value += dot(values - mean, values - mean) / (2 * spread**2)
+            gradient[self.layout.slices[name]] += (values - mean) / spread**2
+            self.prior_curvature[self.layout.slices[name]] = 1 / spread**2
+        return value
+
+    def diagonal(self) -> Floats:
+        """The curvature of every parameter by itself, at the last point evaluated with curvatures; above 0."""
+        diagonal = np.maximum(self.profile_curvature, 0.0) + self.prior_curvature
+        row = np.maximum(self.gap_curvature, 0.0)
+        for side in (self.rows.winner, self.rows.loser):
+            diagonal[: self.n_entries] += sum_by(side, row, self.n_entries)
+        return np.asarray(diagonal)
+
+
+def _parts(starts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges of profiles with about as many rows each; their number depends on the rows only."""
+    n_rows, n_profiles = int(starts[-1]), len(starts) - 1
+    count = min(max(n_rows * WORK_PER_ROW // ROWS_PER_CHUNK, 1), MOST_CHUNKS, max(n_profiles, 1))
+    edges = np.searchsorted(starts, np.linspace(0, n_rows, count + 1)[1:-1]).tolist()
+    edges = sorted({0, *edges, n_profiles})
+    return list(pairwise(edges)) or [(0, 0)]

@@ -1,0 +1,323 @@
+"""The likelihood of votes with the annotators' quality integrated out; in Numba.
+
+Profile k has one of G qualities, η_g with probability share[k, g]. Its votes have the likelihood
+
+    Σ_g share_g Π_v f_v(g)        f_v(g) = η_g F(d) + (1 − η_g) F(−d), with ties and bias as in `kernels`
+
+One pass over the votes of a profile multiplies the factors of every quality, a second one adds the gradient. Products
+need no logarithms; they are rescaled before they become too small.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdrank.convert import TIED, WON_RIGHT
+from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, branch
+from crowdrank.numerics.compiled import kernel
+from crowdrank.study import Floats
+
+FACTORS = 16  # between two rescalings of a product, at most
+FEW = 8  # a vote that counts a few times is so many factors; other weights need logarithms
+FAST = {"reassoc", "nsz", "arcp", "contract"}  # sums over qualities in any order; NaN and infinity stay what they are
+
+
+class Qualities(NamedTuple):
+    """The possible qualities of every profile, equally spaced: r = 2η − 1 is `first` + g `step`."""
+
+    first: Floats
+    step: Floats
+    share: Floats  # profile × quality: prior probability, but for a common factor
+
+
+class Slopes(NamedTuple):
+    """What the terms are added to: the gradient by scores, log tie thresholds and biases, and curvatures.
+
+    The curvatures are those of the expected log-likelihood given the qualities' posterior: by the gap of each vote,
+    by the log tie threshold and by the bias of each profile.
+    """
+
+    score: Floats
+    ties: Floats
+    bias: Floats
+    gap_curvature: Floats
+    gap_quality: Floats  # of each vote: the covariance, over qualities, of its slope by the gap and r = 2η − 1
+    ties_curvature: Floats
+    bias_curvature: Floats
+
+
+@kernel(error_model="numpy")
+def _chances(gap):
+    """σ(gap) and σ(−gap)."""
+    decay = math.exp(-min(abs(gap), FURTHEST))
+    large = 1 / (1 + decay)
+    small = decay * large
+    return (large, small) if gap > 0 else (small, large)
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _davidson(gap, first, step, tau, cosh, cosh_slope, rest):
+    """For every r: C = 2 cosh(r gap / 2), its derivative by the gap, and 1 / (τ + C); exponentials by recurrence."""
+    half = min(max(gap, -FURTHEST), FURTHEST) / 2
+    up, up_step = math.exp(first * half), math.exp(step * half)
+    down, down_step = math.exp(-first * half), math.exp(-step * half)
+    for g in range(len(cosh)):
+        cosh[g] = up + down
+        cosh_slope[g] = (first + g * step) / 2 * (up - down)
+        rest[g] = 1 / (tau + cosh[g])
+        up *= up_step
+        down *= down_step
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _multiply(product, eta, not_eta, if_right, if_wrong):
+    """Multiplies every quality's product by its factor of one vote."""
+    for g in range(len(product)):
+        product[g] *= eta[g] * if_right + not_eta[g] * if_wrong
+
+
+@kernel(error_model="numpy")
+def _add_logs(logs, eta, not_eta, if_right, if_wrong, weight):
+    """The same for a vote that counts `weight` times, with logarithms."""
+    for g in range(len(logs)):
+        logs[g] += weight * math.log(eta[g] * if_right + not_eta[g] * if_wrong + TINY)
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _slopes_of(posterior, eta, not_eta, if_right, if_wrong):
+    """The mean over qualities of η / f and (1 − η) / f."""
+    right, wrong = 0.0, 0.0
+    for g in range(len(posterior)):
+        share = posterior[g] / (eta[g] * if_right + not_eta[g] * if_wrong + TINY)
+        right += share * eta[g]
+        wrong += share * not_eta[g]
+    return right, wrong
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _rescale(product):
+    """Divides the products by their sum; returns the logarithm of the sum."""
+    total = 0.0
+    for g in range(len(product)):
+        total += product[g]
+    total = max(total, TINY)
+    for g in range(len(product)):
+        product[g] /= total
+    return math.log(total)
+
+
+@kernel(error_model="numpy")
+def _include_logs(product, logs):
+    """Multiplies the products by the exponentials of `logs`, but for a common factor; returns its logarithm."""
+    top = -np.inf
+    for g in range(len(product)):
+        top = max(top, logs[g] + math.log(product[g] + TINY))
+    for g in range(len(product)):
+        product[g] = math.exp(logs[g] + math.log(product[g] + TINY) - top)
+    return top
+
+
+@kernel(error_model="numpy")
+def _prepare(k, qualities, eta, not_eta, logs, product):
+    """The possible qualities of profile k, and their products before any vote."""
+    first, step, share = qualities
+    for g in range(len(eta)):
+        eta[g] = (1 + first[k] + g * step[k]) / 2
+        not_eta[g] = 1 - eta[g]
+        product[g], logs[g] = share[k, g], 0.0
+
+
+@kernel(error_model="numpy")
+def _mean_rate(product, eta, not_eta):
+    """The mean of r = 2η − 1."""
+    rate = 0.0
+    for g in range(len(product)):
+        rate += product[g] * (eta[g] - not_eta[g])
+    return rate
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _answer_curvature(product, eta, not_eta, if_right, if_wrong, slope_right, slope_wrong, rate):
+    """The mean square over qualities of the slope of the log-chance, and the covariance of the slope with r."""
+    squares, with_rate = 0.0, 0.0
+    for g in range(len(product)):
+        slope = eta[g] * slope_right + not_eta[g] * slope_wrong
+        slope /= eta[g] * if_right + not_eta[g] * if_wrong + TINY
+        squares += product[g] * slope * slope
+        with_rate += product[g] * slope * (eta[g] - not_eta[g] - rate)
+    return squares, with_rate
+
+
+@kernel(error_model="numpy")
+def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
+    """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior."""
+    _, winner, loser, _, weight = rows
+    value, since, heavy = 0.0, 0, False
+    for r in range(start, end):
+        right, wrong = _chances(score[winner[r]] - score[loser[r]])
+        times = int(min(weight[r], FEW))
+        if weight[r] == times:
+            for _ in range(times):
+                _multiply(product, eta, not_eta, right, wrong)
+            since += times
+        else:
+            _add_logs(logs, eta, not_eta, right, wrong, weight[r])
+            heavy = True
+        if since > FACTORS - FEW:
+            value -= _rescale(product)
+            since = 0
+    if heavy:
+        value -= _include_logs(product, logs)
+    return value - _rescale(product)
+
+
+@kernel(error_model="numpy")
+def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, posterior):
+    """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
+
+    Adds the gradient to `slopes`; if `curved`, the curvatures too. Writes the posterior of quality.
+    """
+    _, winner, loser, _, weight = rows
+    n_types = qualities.share.shape[1]
+    eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
+    value = 0.0
+    for k in range(first, last):
+        product = posterior[k]
+        _prepare(k, qualities, eta, not_eta, logs, product)
+        value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product)
+        rate = _mean_rate(product, eta, not_eta)
+        for r in range(starts[k], starts[k + 1]):
+            right, wrong = _chances(score[winner[r]] - score[loser[r]])
+            by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
+            density = right * wrong
+            pull = weight[r] * density * (by_right - by_wrong)
+            slopes.score[winner[r]] -= pull
+            slopes.score[loser[r]] += pull
+            if curved:
+                squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
+                slopes.gap_curvature[r] = weight[r] * squares - pull * (wrong - right)
+                slopes.gap_quality[r] = weight[r] * with_rate
+    return value
+
+
+@kernel(error_model="numpy")
+def _any_products(rows, start, end, score, tau, bias, normal, r_first, r_step, eta, not_eta, logs, product, cosh):
+    """`_plain_products` with any link, ties and a bias; `cosh` is working space."""
+    _, winner, loser, kind, weight = rows
+    threshold = tau if normal else 0.0
+    value, since, heavy = 0.0, 0, False
+    for r in range(start, end):
+        gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
+        shift = -bias if kind[r] == WON_RIGHT else bias
+        if normal or not tied:
+            right = branch(gap + shift, threshold, tied, normal)[0]
+            wrong = branch(-gap + shift, threshold, tied, normal)[0]
+            if weight[r] == 1.0:
+                _multiply(product, eta, not_eta, right, wrong)
+            else:
+                _add_logs(logs, eta, not_eta, right, wrong, weight[r])
+        if tau > 0 and not normal:
+            _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
+            _multiply_ties(product, logs, cosh, tau, tied, weight[r])
+        heavy = heavy or weight[r] != 1.0
+        since += 2
+        if since >= FACTORS:
+            value -= _rescale(product)
+            since = 0
+    if heavy:
+        value -= _include_logs(product, logs)
+    return value - _rescale(product)
+
+
+@kernel(error_model="numpy")
+def _multiply_ties(product, logs, cosh, tau, tied, weight):
+    """Multiplies every quality's product by Davidson's chance of a tie, or of none."""
+    for g in range(len(product)):
+        factor = (tau if tied else cosh[0, g]) * cosh[2, g]
+        if weight == 1.0:
+            product[g] *= factor
+        else:
+            logs[g] += weight * math.log(factor + TINY)
+
+
+@kernel(error_model="numpy")
+def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, rate, curved):
+    """The derivatives of the log-chance of an answer: by gap, ties, bias; curvatures of these; gap with r."""
+    p, p_u, p_uu, p_t, p_tt, _ = branch(gap + shift, threshold, tied, normal)
+    m, m_u, m_uu, m_t, m_tt, _ = branch(-gap + shift, threshold, tied, normal)
+    by_right, by_wrong = _slopes_of(product, eta, not_eta, p, m)
+    by_gap = by_right * p_u - by_wrong * m_u
+    by_ties = threshold * (by_right * p_t + by_wrong * m_t)
+    by_bias = z * (by_right * p_u + by_wrong * m_u)
+    if not curved:
+        return by_gap, by_ties, by_bias, 0.0, 0.0, 0.0, 0.0
+    gap_squares, with_rate = _answer_curvature(product, eta, not_eta, p, m, p_u, -m_u, rate)
+    ties_squares, _ = _answer_curvature(product, eta, not_eta, p, m, threshold * p_t, threshold * m_t, rate)
+    bias_squares, _ = _answer_curvature(product, eta, not_eta, p, m, p_u, m_u, rate)
+    twice = by_right * p_uu + by_wrong * m_uu
+    ties_twice = by_ties + threshold * threshold * (by_right * p_tt + by_wrong * m_tt)
+    return by_gap, by_ties, by_bias, gap_squares - twice, ties_squares - ties_twice, bias_squares - twice, with_rate
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _tie_terms(product, eta, not_eta, cosh, tau, tied, rate):
+    """The derivatives of the log-chance of a tie, or of none: by gap and ties; curvatures of these; gap with r."""
+    by_gap, by_ties, gap_curve, ties_curve, with_rate = 0.0, 0.0, 0.0, 0.0, 0.0
+    for g in range(len(product)):
+        share, tie, lead = product[g], tau * cosh[2, g], cosh[1, g] * cosh[2, g]
+        slope = -lead if tied else lead * tau / cosh[0, g]
+        by_gap += share * slope
+        by_ties += share * ((1.0 if tied else 0.0) - tie)
+        with_rate += share * slope * (eta[g] - not_eta[g] - rate)
+        second = (eta[g] - 0.5) ** 2  # C″ / C
+        gap_curve += share * (second * cosh[0, g] * cosh[2, g] - lead * lead)
+        if not tied:
+            gap_curve -= share * (second - (cosh[1, g] / cosh[0, g]) ** 2)
+        ties_curve += share * tie * (1 - tie)
+    return by_gap, by_ties, gap_curve, ties_curve, with_rate
+
+
+@kernel(error_model="numpy")
+def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities, curved, slopes, posterior):
+    """`plain_marginal` with any link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
+    _, winner, loser, kind, weight = rows
+    n_types = qualities.share.shape[1]
+    eta, not_eta, logs, cosh = np.empty(n_types), np.empty(n_types), np.empty(n_types), np.empty((3, n_types))
+    value = 0.0
+    for k in range(first, last):
+        tau = math.exp(ties[k]) if len(ties) else 0.0
+        b = bias[k] if len(bias) else 0.0
+        r_first, r_step, product = qualities.first[k], qualities.step[k], posterior[k]
+        _prepare(k, qualities, eta, not_eta, logs, product)
+        of_profile = (score, tau, b, normal, r_first, r_step, eta, not_eta, logs, product, cosh)
+        value += _any_products(rows, starts[k], starts[k + 1], *of_profile)
+        rate = _mean_rate(product, eta, not_eta)
+        for r in range(starts[k], starts[k + 1]):
+            gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
+            z = -1.0 if kind[r] == WON_RIGHT else 1.0
+            terms = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            if normal or not tied:
+                threshold = tau if normal else 0.0
+                terms = _answer_terms(product, eta, not_eta, gap, z * b, z, threshold, tied, normal, rate, curved)
+            by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = terms
+            if tau > 0 and not normal:
+                _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
+                tie_terms = _tie_terms(product, eta, not_eta, cosh, tau, tied, rate)
+                by_gap += tie_terms[0]
+                by_ties += tie_terms[1]
+                gap_curve += tie_terms[2]
+                ties_curve += tie_terms[3]
+                with_rate += tie_terms[4]
+            slopes.score[winner[r]] -= weight[r] * by_gap
+            slopes.score[loser[r]] += weight[r] * by_gap
+            slopes.gap_curvature[r], slopes.gap_quality[r] = weight[r] * gap_curve, weight[r] * with_rate
+            if len(ties):
+                slopes.ties[k] -= weight[r] * by_ties
+                slopes.ties_curvature[k] += weight[r] * ties_curve
+            if len(bias):
+                slopes.bias[k] -= weight[r] * by_bias
+                slopes.bias_curvature[k] += weight[r] * bias_curve
+    return value

@@ -1,0 +1,81 @@
+"""A plain word for every annotator, from the posterior of their quality.
+
+Quality is one of 25 values. How common each is in the crowd is learned from all annotators, so that a few votes are
+read as those of an annotator like the others. An accusation needs evidence: of annotators whose quality is .7 or more,
+at most one in a hundred is called random or reversed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.study import Floats
+
+N_QUALITIES = 25
+WIDTH = 1 / N_QUALITIES
+QUALITY = (np.arange(N_QUALITIES) + 0.5) * WIDTH  # .02, .06, … .98
+VIRTUAL_ANNOTATORS = 10.0
+LEAST_SHARE = 1e-12
+ROUNDS = 30
+SURE = 0.95  # probability of being better than chance
+ACCUSED = 0.9  # probability of a quality below what honest annotators have
+HONEST = 0.66  # quality that honest annotators have at least
+HARD = 0.6  # where even typical annotators are close to chance: that share of their distance from it
+WEAK = 0.65
+
+
+def beta_shares(alpha: float, beta: float) -> Floats:
+    """The shares of a Beta distribution."""
+    log_density = (alpha - 1) * np.log(QUALITY) + (beta - 1) * np.log(1 - QUALITY)
+    density = np.exp(log_density - log_density.max())
+    return np.asarray(np.maximum(density / density.sum(), LEAST_SHARE))
+
+
+GOOD, GUESSING, REVERSED = beta_shares(8, 2), beta_shares(30, 30), beta_shares(2, 8)
+USUAL_SHARES = np.array([0.85, 0.10, 0.05])  # most are good, some guess, few are reversed
+USUAL_CROWD = USUAL_SHARES @ np.stack([GOOD, GUESSING, REVERSED])
+
+
+def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
+    """The words, where quality is a share of right answers and evidence the number of answers that it is based on."""
+    right = np.nan_to_num(quality) * evidence
+    wrong = evidence - right
+    log_chance = right[:, None] * np.log(QUALITY) + wrong[:, None] * np.log(1 - QUALITY)
+    posterior = crowd_posterior(log_chance)
+    words = words_for(np.broadcast_to(QUALITY, posterior.shape), posterior)
+    words[np.isnan(quality) | (evidence <= 0)] = "unclear"
+    return words
+
+
+def crowd_posterior(log_chance: Floats) -> Floats:
+    """The posterior of every annotator's quality, from the log-likelihood of each; the crowd's shares are learned."""
+    chance = np.exp(log_chance - log_chance.max(axis=1, keepdims=True, initial=-np.inf))
+    share, posterior = USUAL_CROWD, chance
+    for _ in range(ROUNDS):
+        posterior = chance * share
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        total = VIRTUAL_ANNOTATORS * USUAL_CROWD + posterior.sum(axis=0)
+        share = total / total.sum()
+    return np.asarray(posterior)
+
+
+def words_for(quality: Floats, posterior: Floats) -> NDArray[np.object_]:
+    """The words for posteriors of quality: annotator × possible quality.
+
+    informative, or weak where quality is below WEAK: very probably better than chance. reversed: very probably worse.
+    random: probably below what honest annotators have, and perhaps no better than chance. unclear: too few votes to
+    tell. Where items are hard to tell apart, or opinions differ, honest annotators agree with others little more often
+    than by chance, so that depends on the crowd.
+    """
+    mean = (quality * posterior).sum(axis=1)
+    better, worse = (posterior * (quality > 0.5)).sum(axis=1), (posterior * (quality < 0.48)).sum(axis=1)
+    typical = float(np.median(mean)) if len(mean) else 1.0
+    honest = min(HONEST, 0.5 + HARD * max(typical - 0.5, 0.0))
+    poor = (posterior * (quality < honest)).sum(axis=1)
+    word = np.full(len(quality), "unclear", dtype=object)
+    word[poor >= ACCUSED] = "random"
+    word[better >= SURE] = "weak"
+    word[(better >= SURE) & (mean >= WEAK)] = "informative"
+    word[(worse >= SURE) & (mean <= 1 - WEAK)] = "reversed"
+    return word

@@ -1,0 +1,127 @@
+"""The likelihood with quality integrated out: beside the obvious sum, and its derivatives by finite differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, Votes
+from crowdrank.methods.pairs.votes.crowd import crowd_of
+from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
+from crowdrank.methods.pairs.votes.marginal import MarginalModel
+
+N_ENTRIES, N_PROFILES = 5, 3
+VARIANTS = [(), ("ties",), ("ties", "bias"), ("bias",)]
+HYPER = Hyperparameters(spread=1.5, ties=(-0.5, 0.7), bias=(0.1, 0.8))
+
+
+def votes(seed, free, n=40):
+    rng = np.random.default_rng(seed)
+    winner = rng.integers(0, N_ENTRIES, n)
+    loser = (winner + rng.integers(1, N_ENTRIES, n)) % N_ENTRIES
+    kinds = [WON_LEFT, WON_RIGHT] if "bias" in free else [WON_LEFT]
+    kind = rng.choice([*kinds, TIED] if "ties" in free else kinds, n)
+    weight = rng.choice([1.0, 2.0, 0.5, 30.0], n)
+    annotator = rng.integers(0, N_PROFILES, n)
+    codes = (column.astype(np.int32) for column in (annotator, winner, loser))
+    return Votes(*codes, kind.astype(np.int8), weight)
+
+
+def crowd(finely):
+    """Qualities over the whole scale, or closely around an estimate."""
+    error = np.full(N_PROFILES, 0.03 if finely else np.inf)
+    return crowd_of(np.array([0.5, 0.0, -0.3]), error, None)
+
+
+def model_of(table, free, normal):
+    return MarginalModel(table, table.annotator, N_ENTRIES, N_PROFILES, normal, free)
+
+
+def point(model, seed):
+    return np.random.default_rng(seed).normal(0, 0.8, model.layout.size)
+
+
+def plain_log_likelihood(table, x, possible):
+    """Without ties and biases, as the formula says."""
+    total = 0.0
+    for k in range(N_PROFILES):
+        first, step, share = (each[k] for each in possible)
+        eta = (1 + first + step * np.arange(len(share))) / 2
+        log_chance = np.log(share)
+        for who, won, lost, weight in zip(table.annotator, table.winner, table.loser, table.weight, strict=True):
+            if who == k:
+                sigma = 1 / (1 + np.exp(x[lost] - x[won]))
+                log_chance = log_chance + weight * np.log(eta * sigma + (1 - eta) * (1 - sigma))
+        total += np.logaddexp.reduce(log_chance)
+    return total
+
+
+@given(st.integers(0, 1000), st.booleans())
+def test_the_value_is_the_formula(seed, finely):
+    table, possible = votes(seed, ()), crowd(finely).qualities
+    model = model_of(table, (), False)
+    x = point(model, seed)
+    prior = (x**2).sum() / (2 * HYPER.spread**2)
+    expected = prior - plain_log_likelihood(table, x, possible)
+    assert model.evaluate(x, possible, HYPER).value == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("normal", [False, True])
+@pytest.mark.parametrize("free", VARIANTS)
+@pytest.mark.parametrize("finely", [False, True])
+def test_the_gradient_is_that_of_finite_differences(free, normal, finely):
+    table, possible = votes(7, free), crowd(finely).qualities
+    model = model_of(table, free, normal)
+    x = point(model, 7)
+    gradient = model.evaluate(x, possible, HYPER).gradient
+    for i in range(len(x)):
+        step = 1e-5 * (np.arange(len(x)) == i)
+        ends = (model.evaluate(x + sign * step, possible, HYPER).value for sign in (1, -1))
+        assert gradient[i] == pytest.approx(np.subtract(*ends) / 2e-5, rel=1e-5, abs=1e-5)
+
+
+def test_virtual_wins_and_losses_have_the_gradient_of_finite_differences():
+    table, possible, hyper = votes(3, ()), crowd(False).qualities, Hyperparameters(virtual=0.7)
+    model = model_of(table, (), False)
+    x = point(model, 3)
+    gradient = model.evaluate(x, possible, hyper).gradient
+    for i in range(len(x)):
+        step = 1e-5 * (np.arange(len(x)) == i)
+        ends = (model.evaluate(x + sign * step, possible, hyper).value for sign in (1, -1))
+        assert gradient[i] == pytest.approx(np.subtract(*ends) / 2e-5, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("free", VARIANTS)
+def test_other_logistic_cases_agree_with_the_plain_one_where_they_coincide(free):
+    """Without ties and with biases of 0 the general kernel is the plain one."""
+    table, possible = votes(5, ()), crowd(False).qualities
+    plain, general = model_of(table, (), False), model_of(table, ("bias",), False)
+    x = point(plain, 5)
+    hyper = Hyperparameters(spread=1.5)
+    one = plain.evaluate(x, possible, hyper)
+    other = general.evaluate(np.r_[x, np.zeros(N_PROFILES)], possible, hyper)
+    assert other.value == pytest.approx(one.value)
+    assert other.gradient[:N_ENTRIES] == pytest.approx(one.gradient)
+    assert other.posterior == pytest.approx(one.posterior)
+
+
+def test_the_posterior_of_quality_is_bayes_theorem():
+    """One annotator who is right on nine of ten pairs with a wide gap."""
+    kind, weight = np.full(2, WON_LEFT, np.int8), np.array([9.0, 1.0])
+    who = np.zeros(2, np.int32)
+    table = Votes(who, np.array([0, 1], np.int32), np.array([1, 0], np.int32), kind, weight)
+    model = MarginalModel(table, who, 2, 1, False, ())
+    possible = crowd_of(np.zeros(1), np.full(1, np.inf), (1.0, 1.0))
+    posterior = model.evaluate(np.array([20.0, -20.0]), possible.qualities, HYPER).posterior[0]
+    expected = possible.quality[0] ** 9 * (1 - possible.quality[0])
+    assert posterior == pytest.approx(expected / expected.sum(), abs=1e-9)
+
+
+def test_no_number_is_too_large():
+    table = votes(1, ("ties",), n=200)
+    model = model_of(table, ("ties",), False)
+    x = np.r_[np.array([-1e4, -300.0, 0.0, 300.0, 1e4]), np.full(N_PROFILES, 5.0)]
+    found = model.evaluate(x, crowd(False).qualities, HYPER, curved=True)
+    assert np.isfinite(found.value)
+    assert np.isfinite(found.gradient).all()
+    assert np.isfinite(model.diagonal()).all()

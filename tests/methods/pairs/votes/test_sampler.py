@@ -1,0 +1,102 @@
+"""Draws from the posterior: calibrated on simulated studies, the same whatever things are called."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+import crowdrank as cr
+from crowdrank.convert import WON_LEFT, Votes
+from crowdrank.methods.pairs.votes.canonical import canonical_order
+from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
+from crowdrank.methods.pairs.votes.learned_crowd import unknown_crowd
+from crowdrank.methods.pairs.votes.marginal import MarginalModel
+from crowdrank.methods.pairs.votes.mode import mode_at
+from crowdrank.methods.pairs.votes.sampler import sample
+from crowdrank.methods.verdicts import QUALITY, USUAL_CROWD, VIRTUAL_ANNOTATORS
+
+N_ENTRIES, N_ANNOTATORS, PER_ANNOTATOR = 4, 6, 8
+STARTS = np.array([0, N_ENTRIES])
+
+
+def drawn_study(rng):
+    """Spread, scores, shares, qualities and votes, all from their priors."""
+    spread = SCORE_VARIANCE.draw(rng) ** 0.5
+    score = rng.normal(0, spread, N_ENTRIES)
+    share = rng.dirichlet(VIRTUAL_ANNOTATORS * USUAL_CROWD)
+    quality = rng.choice(QUALITY, N_ANNOTATORS, p=share)
+    annotator = np.repeat(np.arange(N_ANNOTATORS, dtype=np.int32), PER_ANNOTATOR)
+    first = rng.integers(0, N_ENTRIES, len(annotator))
+    second = (first + rng.integers(1, N_ENTRIES, len(annotator))) % N_ENTRIES
+    right = 1 / (1 + np.exp(score[second] - score[first]))
+    chance = quality[annotator] * right + (1 - quality[annotator]) * (1 - right)
+    won = rng.random(len(annotator)) < chance
+    winner, loser = np.where(won, first, second), np.where(won, second, first)
+    kind, weight = np.full(len(annotator), WON_LEFT, np.int8), np.ones(len(annotator))
+    return Votes(annotator, winner.astype(np.int32), loser.astype(np.int32), kind, weight), score, spread
+
+
+def test_draws_are_calibrated():
+    """The truth, drawn from the prior, has any rank among the draws equally often (simulation-based calibration)."""
+    ranks = []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        table, score, spread = drawn_study(rng)
+        model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
+        start = mode_at(model, STARTS, score, unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=spread))
+        draws = sample(model, start, STARTS, draws=190, warm_up=40, seed=seed)
+        thin = slice(None, None, 10)
+        gap, log_spread = draws.x[thin, 0] - draws.x[thin, 1], np.log(draws.spread[thin])
+        ranks.append([(gap < score[0] - score[1]).sum(), (log_spread < np.log(spread)).sum()])
+    for column in np.array(ranks).T:  # 0 to 19, in five classes of four
+        assert chisquare(np.bincount(column // 4, minlength=5)).pvalue > 0.001
+
+
+def test_means_and_errors_agree_with_many_draws():
+    table, *_ = drawn_study(np.random.default_rng(5))
+    model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
+    start = mode_at(model, STARTS, np.zeros(N_ENTRIES), unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=1.5))
+    long = sample(model, start, STARTS, draws=4000, warm_up=100, seed=1)
+    short = sample(model, start, STARTS, draws=200, warm_up=60, seed=2)
+    error = long.x.std(axis=0)
+    assert np.abs(short.mean - long.x.mean(axis=0)).max() < 0.4 * error.max()
+    assert short.x.std(axis=0) == pytest.approx(error, rel=0.35)
+    assert short.posterior == pytest.approx(long.posterior, abs=0.1)
+
+
+def test_names_and_sides_do_not_change_draws():
+    study = cr.simulate.pairs(items=9, annotators=5, votes=150, tasks=2, ties=0.2, seed=3).judgments
+    pairs, names = study.pairs, study.vocabulary
+    item, who = names.items[names.entry_item], names.annotators
+    columns = {
+        "task": names.tasks[names.entry_task[pairs.left]],
+        "annotator": who[pairs.annotator],
+        "left": item[pairs.left],
+        "right": item[pairs.right],
+        "winner": np.where(pairs.outcome == 0, "tie", np.where(pairs.outcome > 0, item[pairs.left], item[pairs.right])),
+    }
+    turned = {
+        name: np.array([value if value == "tie" else str(value)[::-1] + "x" for value in values])
+        for name, values in columns.items()
+    }
+    one, other = (cr.fit("crowd-bt", cr.judgments(each)).ranking for each in (columns, turned))
+    back = dict(zip(zip(other["task"], other["item"], strict=True), other["score"], strict=True))
+    for task, name, score in zip(one["task"], one["item"], one["score"], strict=True):
+        assert back[task[::-1] + "x", name[::-1] + "x"] == pytest.approx(score, abs=1e-5)
+
+
+def test_the_order_follows_from_the_votes():
+    """Relabelled entries and annotators come out in the same places."""
+    rng = np.random.default_rng(0)
+    table, *_ = drawn_study(rng)
+    entry, annotator = rng.permutation(N_ENTRIES), rng.permutation(N_ANNOTATORS)
+    other = Votes(
+        annotator[table.annotator].astype(np.int32),
+        entry[table.winner].astype(np.int32),
+        entry[table.loser].astype(np.int32),
+        table.kind,
+        table.weight,
+    )
+    models = (MarginalModel(each, each.annotator, N_ENTRIES, N_ANNOTATORS, False, ()) for each in (table, other))
+    one, two = (canonical_order(model, STARTS) for model in models)
+    assert entry[one.entry].tolist() == two.entry.tolist()
+    assert annotator[one.profile].tolist() == two.profile.tolist()
