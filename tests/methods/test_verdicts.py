@@ -54,5 +54,12 @@ def test_the_posterior_of_one_annotator_is_bayes_theorem():
     right, wrong = 700.0, 300.0
     log_chance = (right * np.log(QUALITY) + wrong * np.log(1 - QUALITY))[None]
     likelihood = np.exp(log_chance - log_chance.max())
-    assert crowd_posterior(log_chance) == pytest.approx(likelihood / likelihood.sum(), abs=0.05)
-    assert words_for(QUALITY[None], crowd_posterior(log_chance)).tolist() == ["informative"]
+    posterior = crowd_posterior(likelihood)
+    assert posterior == pytest.approx(likelihood / likelihood.sum(), abs=0.05)
+    assert words_for(QUALITY[None], posterior, likelihood).tolist() == ["informative"]
+
+
+def test_nobody_is_informative_only_because_the_others_are():
+    """Of 100 annotators in a good crowd, one has given one answer."""
+    quality, evidence = np.full(100, 0.9), np.r_[1.0, np.full(99, 100.0)]
+    assert verdicts(quality, evidence).tolist() == ["unclear"] + ["informative"] * 99

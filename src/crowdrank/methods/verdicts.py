@@ -2,7 +2,7 @@
 
 Quality is one of 25 values. How common each is in the crowd is learned from all annotators, so that a few votes are
 read as those of an annotator like the others. An accusation needs evidence: of annotators whose quality is .7 or more,
-at most one in a hundred is called random or reversed.
+at most one in a hundred is called random or reversed. So does praise: nobody is informative only because the others are.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ VIRTUAL_ANNOTATORS = 10.0
 LEAST_SHARE = 1e-12
 ROUNDS = 30
 SURE = 0.95  # probability of being better than chance
+OWN = 0.975  # the same by one's own answers alone: two standard errors
 ACCUSED = 0.9  # probability of a quality below what honest annotators have
 HONEST = 0.66  # quality that honest annotators have at least
 HARD = 0.6  # where even typical annotators are close to chance: that share of their distance from it
+USUAL_ANNOTATORS = np.full(2, 0.8)  # count in the median of qualities, so that a crowd of one is not its own measure
 WEAK = 0.65
 
 
@@ -42,26 +44,26 @@ def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     right = np.nan_to_num(quality) * evidence
     wrong = evidence - right
     log_chance = right[:, None] * np.log(QUALITY) + wrong[:, None] * np.log(1 - QUALITY)
-    posterior = crowd_posterior(log_chance)
-    words = words_for(np.broadcast_to(QUALITY, posterior.shape), posterior)
+    likelihood = np.exp(log_chance - log_chance.max(axis=1, keepdims=True, initial=-np.inf))
+    posterior = crowd_posterior(likelihood)
+    words = words_for(np.broadcast_to(QUALITY, posterior.shape), posterior, likelihood)
     words[np.isnan(quality) | (evidence <= 0)] = "unclear"
     return words
 
 
-def crowd_posterior(log_chance: Floats) -> Floats:
-    """The posterior of every annotator's quality, from the log-likelihood of each; the crowd's shares are learned."""
-    chance = np.exp(log_chance - log_chance.max(axis=1, keepdims=True, initial=-np.inf))
-    share, posterior = USUAL_CROWD, chance
+def crowd_posterior(likelihood: Floats) -> Floats:
+    """The posterior of every annotator's quality, from the likelihood of each; the crowd's shares are learned."""
+    share, posterior = USUAL_CROWD, likelihood
     for _ in range(ROUNDS):
-        posterior = chance * share
+        posterior = likelihood * share
         posterior /= posterior.sum(axis=1, keepdims=True)
         total = VIRTUAL_ANNOTATORS * USUAL_CROWD + posterior.sum(axis=0)
         share = total / total.sum()
     return np.asarray(posterior)
 
 
-def words_for(quality: Floats, posterior: Floats) -> NDArray[np.object_]:
-    """The words for posteriors of quality: annotator × possible quality.
+def words_for(quality: Floats, posterior: Floats, likelihood: Floats) -> NDArray[np.object_]:
+    """The words for posteriors of quality: annotator × possible quality; the likelihood is that of one's own answers.
 
     informative, or weak where quality is below WEAK: very probably better than chance. reversed: very probably worse.
     random: probably below what honest annotators have, and perhaps no better than chance. unclear: too few votes to
@@ -69,13 +71,17 @@ def words_for(quality: Floats, posterior: Floats) -> NDArray[np.object_]:
     than by chance, so that depends on the crowd.
     """
     mean = (quality * posterior).sum(axis=1)
-    better, worse = (posterior * (quality > 0.5)).sum(axis=1), (posterior * (quality < 0.48)).sum(axis=1)
-    typical = float(np.median(mean)) if len(mean) else 1.0
+    better, worse = _chance_of(quality > 0.5, posterior), _chance_of(quality < 0.48, posterior)
+    good = (better >= SURE) & (_chance_of(quality > 0.5, likelihood) >= OWN)
+    typical = float(np.median(np.r_[mean, USUAL_ANNOTATORS]))
     honest = min(HONEST, 0.5 + HARD * max(typical - 0.5, 0.0))
-    poor = (posterior * (quality < honest)).sum(axis=1)
     word = np.full(len(quality), "unclear", dtype=object)
-    word[poor >= ACCUSED] = "random"
-    word[better >= SURE] = "weak"
-    word[(better >= SURE) & (mean >= WEAK)] = "informative"
+    word[(_chance_of(quality < honest, posterior) >= ACCUSED) & (better < SURE)] = "random"
+    word[good] = "weak"
+    word[good & (mean >= WEAK)] = "informative"
     word[(worse >= SURE) & (mean <= 1 - WEAK)] = "reversed"
     return word
+
+
+def _chance_of(which: NDArray[np.bool_], density: Floats) -> Floats:
+    return np.asarray((density * which).sum(axis=1) / np.maximum(density.sum(axis=1), LEAST_SHARE))

@@ -15,7 +15,7 @@ from crowdrank.methods.pairs.votes.posterior import DIGITS, LEVEL, quality_inter
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.profiles import Profiles
 from crowdrank.methods.result import annotator_columns, evidence_per_preference
-from crowdrank.methods.verdicts import words_for
+from crowdrank.methods.verdicts import LEAST_SHARE, words_for
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
@@ -49,8 +49,9 @@ def describe_annotators(
     quality = crowd.quality
     low, high = (end.round(DIGITS) for end in quality_interval(quality, crowd.step, posterior))
     mean = (quality * posterior).sum(axis=1).round(DIGITS)
-    verdict = words_for(quality, posterior)
-    alone = ~_overlapping(model)
+    likelihood = posterior / np.maximum(crowd.qualities.share, LEAST_SHARE)
+    verdict = words_for(quality, posterior, likelihood)
+    alone = ~_overlapping(model) & (np.diff(model.starts) > 0)
     verdict[alone] = "unclear"
     camp = camps_of(model, quality, posterior, found.upright) if camps else None
     if camp is not None:

@@ -61,8 +61,8 @@ class MarginalModel:
 
         def terms(number: int) -> float:
             (first, last), total = self.parts[number], sums[number]
-            curved = self.gap_curvature, self.gap_quality
-            slopes = Slopes(*self._blocks(total[:size]), *curved, *self._blocks(total[size:])[1:])
+            of_gaps = self.gap_curvature, self.gap_quality
+            slopes = Slopes(*self._blocks(total[:size]), *of_gaps, *self._blocks(total[size:])[1:])
             where = self.rows, self.starts, first, last, score
             if not self.normal and not self.free:
                 return float(plain_marginal(*where, qualities, curved, slopes, posterior))

@@ -60,16 +60,24 @@ def _chances(gap):
 
 @kernel(fastmath=FAST, error_model="numpy")
 def _davidson(gap, first, step, tau, cosh, cosh_slope, rest):
-    """For every r: C = 2 cosh(r gap / 2), its derivative by the gap, and 1 / (τ + C); exponentials by recurrence."""
+    """For every r: C = 2 cosh(r gap / 2), its derivative by the gap, and 1 / (τ + C).
+
+    Exponentials are by recurrence, in two sequences that the processor computes at the same time.
+    """
     half = min(max(gap, -FURTHEST), FURTHEST) / 2
     up, up_step = math.exp(first * half), math.exp(step * half)
-    down, down_step = math.exp(-first * half), math.exp(-step * half)
+    down, down_step = 1 / up, 1 / up_step
+    next_up, next_down = up * up_step, down * down_step
+    up_step, down_step = up_step * up_step, down_step * down_step
+    for g in range(0, len(cosh), 2):
+        cosh[g], cosh_slope[g] = up + down, up - down
+        up, down = up * up_step, down * down_step
+        if g + 1 < len(cosh):
+            cosh[g + 1], cosh_slope[g + 1] = next_up + next_down, next_up - next_down
+            next_up, next_down = next_up * up_step, next_down * down_step
     for g in range(len(cosh)):
-        cosh[g] = up + down
-        cosh_slope[g] = (first + g * step) / 2 * (up - down)
+        cosh_slope[g] *= (first + g * step) / 2
         rest[g] = 1 / (tau + cosh[g])
-        up *= up_step
-        down *= down_step
 
 
 @kernel(fastmath=FAST, error_model="numpy")
@@ -263,21 +271,30 @@ def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal,
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def _tie_terms(product, eta, not_eta, cosh, tau, tied, rate):
-    """The derivatives of the log-chance of a tie, or of none: by gap and ties; curvatures of these; gap with r."""
-    by_gap, by_ties, gap_curve, ties_curve, with_rate = 0.0, 0.0, 0.0, 0.0, 0.0
+def _tie_slopes(product, cosh, tau, tied):
+    """The derivatives of the log-chance of a tie, or of none: by gap and ties."""
+    by_gap, tie = 0.0, 0.0
+    for g in range(len(product)):
+        lead = product[g] * cosh[1, g] * cosh[2, g]
+        by_gap += -lead if tied else lead * tau / cosh[0, g]
+        tie += product[g] * cosh[2, g]
+    return by_gap, (1.0 if tied else 0.0) - tau * tie
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def _tie_curvatures(product, eta, not_eta, cosh, tau, tied, rate):
+    """The curvatures that belong to `_tie_slopes`, and the covariance of the slope by the gap with r."""
+    gap_curve, ties_curve, with_rate = 0.0, 0.0, 0.0
     for g in range(len(product)):
         share, tie, lead = product[g], tau * cosh[2, g], cosh[1, g] * cosh[2, g]
         slope = -lead if tied else lead * tau / cosh[0, g]
-        by_gap += share * slope
-        by_ties += share * ((1.0 if tied else 0.0) - tie)
         with_rate += share * slope * (eta[g] - not_eta[g] - rate)
         second = (eta[g] - 0.5) ** 2  # C″ / C
         gap_curve += share * (second * cosh[0, g] * cosh[2, g] - lead * lead)
         if not tied:
             gap_curve -= share * (second - (cosh[1, g] / cosh[0, g]) ** 2)
         ties_curve += share * tie * (1 - tie)
-    return by_gap, by_ties, gap_curve, ties_curve, with_rate
+    return gap_curve, ties_curve, with_rate
 
 
 @kernel(error_model="numpy")
@@ -305,15 +322,18 @@ def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities
             by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = terms
             if tau > 0 and not normal:
                 _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
-                tie_terms = _tie_terms(product, eta, not_eta, cosh, tau, tied, rate)
-                by_gap += tie_terms[0]
-                by_ties += tie_terms[1]
-                gap_curve += tie_terms[2]
-                ties_curve += tie_terms[3]
-                with_rate += tie_terms[4]
+                tie_slopes = _tie_slopes(product, cosh, tau, tied)
+                by_gap += tie_slopes[0]
+                by_ties += tie_slopes[1]
+                if curved:
+                    tie_curvatures = _tie_curvatures(product, eta, not_eta, cosh, tau, tied, rate)
+                    gap_curve += tie_curvatures[0]
+                    ties_curve += tie_curvatures[1]
+                    with_rate += tie_curvatures[2]
             slopes.score[winner[r]] -= weight[r] * by_gap
             slopes.score[loser[r]] += weight[r] * by_gap
-            slopes.gap_curvature[r], slopes.gap_quality[r] = weight[r] * gap_curve, weight[r] * with_rate
+            if curved:
+                slopes.gap_curvature[r], slopes.gap_quality[r] = weight[r] * gap_curve, weight[r] * with_rate
             if len(ties):
                 slopes.ties[k] -= weight[r] * by_ties
                 slopes.ties_curvature[k] += weight[r] * ties_curve
