@@ -19,9 +19,12 @@ VIRTUAL_ANNOTATORS = 10.0
 LEAST_SHARE = 1e-12
 ROUNDS = 30
 SURE = 0.95  # probability of being better than chance
+FEWEST = 3.0  # answers of one's own
 OWN = 0.975  # the same by one's own answers alone: two standard errors
-ACCUSED = 0.9  # probability of a quality below what honest annotators have
+ACCUSED = 0.7  # probability of a quality below what honest annotators have
 HONEST = 0.66  # quality that honest annotators have at least
+GOOD_QUALITY = 0.69  # quality that one's own answers must speak against
+AGAINST = 3.0  # ratio of likelihoods: chance, or worse, to GOOD_QUALITY or better
 HARD = 0.6  # where even typical annotators are close to chance: that share of their distance from it
 USUAL_ANNOTATORS = np.full(2, 0.8)  # count in the median of qualities, so that a crowd of one is not its own measure
 WEAK = 0.65
@@ -47,7 +50,7 @@ def verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     likelihood = np.exp(log_chance - log_chance.max(axis=1, keepdims=True, initial=-np.inf))
     posterior = crowd_posterior(likelihood)
     words = words_for(np.broadcast_to(QUALITY, posterior.shape), posterior, likelihood)
-    words[np.isnan(quality) | (evidence <= 0)] = "unclear"
+    words[np.isnan(quality) | (evidence < FEWEST)] = "unclear"
     return words
 
 
@@ -73,15 +76,22 @@ def words_for(quality: Floats, posterior: Floats, likelihood: Floats) -> NDArray
     mean = (quality * posterior).sum(axis=1)
     better, worse = _chance_of(quality > 0.5, posterior), _chance_of(quality < 0.48, posterior)
     good = (better >= SURE) & (_chance_of(quality > 0.5, likelihood) >= OWN)
-    typical = float(np.median(np.r_[mean, USUAL_ANNOTATORS]))
-    honest = min(HONEST, 0.5 + HARD * max(typical - 0.5, 0.0))
+    typical = max(float(np.median(np.r_[mean, USUAL_ANNOTATORS])) - 0.5, 0.0)
+    poor = _chance_of(quality < min(HONEST, 0.5 + HARD * typical), posterior) >= ACCUSED
+    against = _highest(quality < 0.55, likelihood) >= AGAINST * _highest(
+        quality >= min(GOOD_QUALITY, 0.5 + typical), likelihood
+    )
     word = np.full(len(quality), "unclear", dtype=object)
-    word[(_chance_of(quality < honest, posterior) >= ACCUSED) & (better < SURE)] = "random"
+    word[poor & against & (better < SURE)] = "random"
     word[good] = "weak"
     word[good & (mean >= WEAK)] = "informative"
-    word[(worse >= SURE) & (mean <= 1 - WEAK)] = "reversed"
+    word[(worse >= SURE) & (mean <= 1 - WEAK) & against] = "reversed"
     return word
 
 
 def _chance_of(which: NDArray[np.bool_], density: Floats) -> Floats:
     return np.asarray((density * which).sum(axis=1) / np.maximum(density.sum(axis=1), LEAST_SHARE))
+
+
+def _highest(which: NDArray[np.bool_], density: Floats) -> Floats:
+    return np.asarray((density * which).max(axis=1, initial=0.0))

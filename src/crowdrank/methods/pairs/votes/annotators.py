@@ -15,7 +15,7 @@ from crowdrank.methods.pairs.votes.posterior import DIGITS, LEVEL, quality_inter
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.profiles import Profiles
 from crowdrank.methods.result import annotator_columns, evidence_per_preference
-from crowdrank.methods.verdicts import LEAST_SHARE, words_for
+from crowdrank.methods.verdicts import FEWEST, LEAST_SHARE, words_for
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
@@ -51,8 +51,9 @@ def describe_annotators(
     mean = (quality * posterior).sum(axis=1).round(DIGITS)
     likelihood = posterior / np.maximum(crowd.qualities.share, LEAST_SHARE)
     verdict = words_for(quality, posterior, likelihood)
-    alone = ~_overlapping(model) & (np.diff(model.starts) > 0)
-    verdict[alone] = "unclear"
+    given = sum_by(model.rows.profile, model.rows.weight, model.n_profiles)
+    alone = ~_overlapping(model) & (given > 0)
+    verdict[alone | (given < FEWEST)] = "unclear"
     camp = camps_of(model, quality, posterior, found.upright) if camps else None
     if camp is not None:
         verdict[(verdict == "reversed") & (camp == 2)] = DIFFERS
