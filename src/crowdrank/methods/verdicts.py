@@ -2,7 +2,8 @@
 
 Quality is one of 25 values. How common each is in the crowd is learned from all annotators, so that a few votes are
 read as those of an annotator like the others. An accusation needs evidence: of annotators whose quality is .7 or more,
-at most one in a hundred is called random or reversed. So does praise: nobody is informative only because the others are.
+at most one in a hundred is called random or reversed. So does praise: nobody is informative only because the others
+are.
 """
 
 from __future__ import annotations

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import Votes
+from crowdrank.methods.pairs.votes.davidson_kernels import davidson_marginal
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.kernels import VoteRows, virtual_terms
-from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, any_marginal, plain_marginal
+from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, normal_marginal, plain_marginal
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.sums import sum_by
@@ -66,7 +67,8 @@ class MarginalModel:
             where = self.rows, self.starts, first, last, score
             if not self.normal and not self.free:
                 return float(plain_marginal(*where, qualities, curved, slopes, posterior))
-            return float(any_marginal(*where, ties, bias, self.normal, qualities, curved, slopes, posterior))
+            terms_of = normal_marginal if self.normal else davidson_marginal
+            return float(terms_of(*where, ties, bias, qualities, curved, slopes, posterior))
 
         values = in_parts(terms, range(len(self.parts)))
         gradient, curvature = sums.sum(axis=0).reshape(2, -1)

@@ -50,7 +50,7 @@ class Slopes(NamedTuple):
 
 
 @kernel(error_model="numpy")
-def _chances(gap):
+def chances(gap):
     """σ(gap) and σ(−gap)."""
     decay = math.exp(-min(abs(gap), FURTHEST))
     large = 1 / (1 + decay)
@@ -59,36 +59,14 @@ def _chances(gap):
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def _davidson(gap, first, step, tau, cosh, cosh_slope, rest):
-    """For every r: C = 2 cosh(r gap / 2), its derivative by the gap, and 1 / (τ + C).
-
-    Exponentials are by recurrence, in two sequences that the processor computes at the same time.
-    """
-    half = min(max(gap, -FURTHEST), FURTHEST) / 2
-    up, up_step = math.exp(first * half), math.exp(step * half)
-    down, down_step = 1 / up, 1 / up_step
-    next_up, next_down = up * up_step, down * down_step
-    up_step, down_step = up_step * up_step, down_step * down_step
-    for g in range(0, len(cosh), 2):
-        cosh[g], cosh_slope[g] = up + down, up - down
-        up, down = up * up_step, down * down_step
-        if g + 1 < len(cosh):
-            cosh[g + 1], cosh_slope[g + 1] = next_up + next_down, next_up - next_down
-            next_up, next_down = next_up * up_step, next_down * down_step
-    for g in range(len(cosh)):
-        cosh_slope[g] *= (first + g * step) / 2
-        rest[g] = 1 / (tau + cosh[g])
-
-
-@kernel(fastmath=FAST, error_model="numpy")
-def _multiply(product, eta, not_eta, if_right, if_wrong):
+def multiply(product, eta, not_eta, if_right, if_wrong):
     """Multiplies every quality's product by its factor of one vote."""
     for g in range(len(product)):
         product[g] *= eta[g] * if_right + not_eta[g] * if_wrong
 
 
 @kernel(error_model="numpy")
-def _add_logs(logs, eta, not_eta, if_right, if_wrong, weight):
+def add_logs(logs, eta, not_eta, if_right, if_wrong, weight):
     """The same for a vote that counts `weight` times, with logarithms."""
     for g in range(len(logs)):
         logs[g] += weight * math.log(eta[g] * if_right + not_eta[g] * if_wrong + TINY)
@@ -106,7 +84,7 @@ def _slopes_of(posterior, eta, not_eta, if_right, if_wrong):
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def _rescale(product):
+def rescale(product):
     """Divides the products by their sum; returns the logarithm of the sum."""
     total = 0.0
     for g in range(len(product)):
@@ -118,7 +96,7 @@ def _rescale(product):
 
 
 @kernel(error_model="numpy")
-def _include_logs(product, logs):
+def include_logs(product, logs):
     """Multiplies the products by the exponentials of `logs`, but for a common factor; returns its logarithm."""
     top = -np.inf
     for g in range(len(product)):
@@ -129,7 +107,7 @@ def _include_logs(product, logs):
 
 
 @kernel(error_model="numpy")
-def _prepare(k, qualities, eta, not_eta, logs, product):
+def prepare(k, qualities, eta, not_eta, logs, product):
     """The possible qualities of profile k, and their products before any vote."""
     first, step, share = qualities
     for g in range(len(eta)):
@@ -139,7 +117,7 @@ def _prepare(k, qualities, eta, not_eta, logs, product):
 
 
 @kernel(error_model="numpy")
-def _mean_rate(product, eta, not_eta):
+def mean_rate(product, eta, not_eta):
     """The mean of r = 2η − 1."""
     rate = 0.0
     for g in range(len(product)):
@@ -165,21 +143,21 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
     _, winner, loser, _, weight = rows
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
-        right, wrong = _chances(score[winner[r]] - score[loser[r]])
+        right, wrong = chances(score[winner[r]] - score[loser[r]])
         times = int(min(weight[r], FEW))
         if weight[r] == times:
             for _ in range(times):
-                _multiply(product, eta, not_eta, right, wrong)
+                multiply(product, eta, not_eta, right, wrong)
             since += times
         else:
-            _add_logs(logs, eta, not_eta, right, wrong, weight[r])
+            add_logs(logs, eta, not_eta, right, wrong, weight[r])
             heavy = True
         if since > FACTORS - FEW:
-            value -= _rescale(product)
+            value -= rescale(product)
             since = 0
     if heavy:
-        value -= _include_logs(product, logs)
-    return value - _rescale(product)
+        value -= include_logs(product, logs)
+    return value - rescale(product)
 
 
 @kernel(error_model="numpy")
@@ -194,11 +172,11 @@ def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, 
     value = 0.0
     for k in range(first, last):
         product = posterior[k]
-        _prepare(k, qualities, eta, not_eta, logs, product)
+        prepare(k, qualities, eta, not_eta, logs, product)
         value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product)
-        rate = _mean_rate(product, eta, not_eta)
+        rate = mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
-            right, wrong = _chances(score[winner[r]] - score[loser[r]])
+            right, wrong = chances(score[winner[r]] - score[loser[r]])
             by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
             density = right * wrong
             pull = weight[r] * density * (by_right - by_wrong)
@@ -212,47 +190,30 @@ def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, 
 
 
 @kernel(error_model="numpy")
-def _any_products(rows, start, end, score, tau, bias, normal, r_first, r_step, eta, not_eta, logs, product, cosh):
-    """`_plain_products` with any link, ties and a bias; `cosh` is working space."""
+def _normal_products(rows, start, end, score, tau, bias, eta, not_eta, logs, product):
+    """`plain_products` with the normal link, ties and a bias."""
     _, winner, loser, kind, weight = rows
-    threshold = tau if normal else 0.0
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
         gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
         shift = -bias if kind[r] == WON_RIGHT else bias
-        if normal or not tied:
-            right = branch(gap + shift, threshold, tied, normal)[0]
-            wrong = branch(-gap + shift, threshold, tied, normal)[0]
-            if weight[r] == 1.0:
-                _multiply(product, eta, not_eta, right, wrong)
-            else:
-                _add_logs(logs, eta, not_eta, right, wrong, weight[r])
-        if tau > 0 and not normal:
-            _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
-            _multiply_ties(product, logs, cosh, tau, tied, weight[r])
-        heavy = heavy or weight[r] != 1.0
-        since += 2
+        right, wrong = branch(gap + shift, tau, tied, True)[0], branch(-gap + shift, tau, tied, True)[0]
+        if weight[r] == 1.0:
+            multiply(product, eta, not_eta, right, wrong)
+        else:
+            add_logs(logs, eta, not_eta, right, wrong, weight[r])
+            heavy = True
+        since += 1
         if since >= FACTORS:
-            value -= _rescale(product)
+            value -= rescale(product)
             since = 0
     if heavy:
-        value -= _include_logs(product, logs)
-    return value - _rescale(product)
+        value -= include_logs(product, logs)
+    return value - rescale(product)
 
 
 @kernel(error_model="numpy")
-def _multiply_ties(product, logs, cosh, tau, tied, weight):
-    """Multiplies every quality's product by Davidson's chance of a tie, or of none."""
-    for g in range(len(product)):
-        factor = (tau if tied else cosh[0, g]) * cosh[2, g]
-        if weight == 1.0:
-            product[g] *= factor
-        else:
-            logs[g] += weight * math.log(factor + TINY)
-
-
-@kernel(error_model="numpy")
-def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, rate, curved):
+def answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, rate, curved):
     """The derivatives of the log-chance of an answer: by gap, ties, bias; curvatures of these; gap with r."""
     p, p_u, p_uu, p_t, p_tt, _ = branch(gap + shift, threshold, tied, normal)
     m, m_u, m_uu, m_t, m_tt, _ = branch(-gap + shift, threshold, tied, normal)
@@ -270,66 +231,26 @@ def _answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal,
     return by_gap, by_ties, by_bias, gap_squares - twice, ties_squares - ties_twice, bias_squares - twice, with_rate
 
 
-@kernel(fastmath=FAST, error_model="numpy")
-def _tie_slopes(product, cosh, tau, tied):
-    """The derivatives of the log-chance of a tie, or of none: by gap and ties."""
-    by_gap, tie = 0.0, 0.0
-    for g in range(len(product)):
-        lead = product[g] * cosh[1, g] * cosh[2, g]
-        by_gap += -lead if tied else lead * tau / cosh[0, g]
-        tie += product[g] * cosh[2, g]
-    return by_gap, (1.0 if tied else 0.0) - tau * tie
-
-
-@kernel(fastmath=FAST, error_model="numpy")
-def _tie_curvatures(product, eta, not_eta, cosh, tau, tied, rate):
-    """The curvatures that belong to `_tie_slopes`, and the covariance of the slope by the gap with r."""
-    gap_curve, ties_curve, with_rate = 0.0, 0.0, 0.0
-    for g in range(len(product)):
-        share, tie, lead = product[g], tau * cosh[2, g], cosh[1, g] * cosh[2, g]
-        slope = -lead if tied else lead * tau / cosh[0, g]
-        with_rate += share * slope * (eta[g] - not_eta[g] - rate)
-        second = (eta[g] - 0.5) ** 2  # C″ / C
-        gap_curve += share * (second * cosh[0, g] * cosh[2, g] - lead * lead)
-        if not tied:
-            gap_curve -= share * (second - (cosh[1, g] / cosh[0, g]) ** 2)
-        ties_curve += share * tie * (1 - tie)
-    return gap_curve, ties_curve, with_rate
-
-
 @kernel(error_model="numpy")
-def any_marginal(rows, starts, first, last, score, ties, bias, normal, qualities, curved, slopes, posterior):
-    """`plain_marginal` with any link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
+def normal_marginal(rows, starts, first, last, score, ties, bias, qualities, curved, slopes, posterior):
+    """`plain_marginal` with the normal link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
     _, winner, loser, kind, weight = rows
     n_types = qualities.share.shape[1]
-    eta, not_eta, logs, cosh = np.empty(n_types), np.empty(n_types), np.empty(n_types), np.empty((3, n_types))
+    eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
     value = 0.0
     for k in range(first, last):
         tau = math.exp(ties[k]) if len(ties) else 0.0
         b = bias[k] if len(bias) else 0.0
-        r_first, r_step, product = qualities.first[k], qualities.step[k], posterior[k]
-        _prepare(k, qualities, eta, not_eta, logs, product)
-        of_profile = (score, tau, b, normal, r_first, r_step, eta, not_eta, logs, product, cosh)
-        value += _any_products(rows, starts[k], starts[k + 1], *of_profile)
-        rate = _mean_rate(product, eta, not_eta)
+        product = posterior[k]
+        prepare(k, qualities, eta, not_eta, logs, product)
+        value += _normal_products(rows, starts[k], starts[k + 1], score, tau, b, eta, not_eta, logs, product)
+        rate = mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
             gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
             z = -1.0 if kind[r] == WON_RIGHT else 1.0
-            terms = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-            if normal or not tied:
-                threshold = tau if normal else 0.0
-                terms = _answer_terms(product, eta, not_eta, gap, z * b, z, threshold, tied, normal, rate, curved)
-            by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = terms
-            if tau > 0 and not normal:
-                _davidson(gap, r_first, r_step, tau, cosh[0], cosh[1], cosh[2])
-                tie_slopes = _tie_slopes(product, cosh, tau, tied)
-                by_gap += tie_slopes[0]
-                by_ties += tie_slopes[1]
-                if curved:
-                    tie_curvatures = _tie_curvatures(product, eta, not_eta, cosh, tau, tied, rate)
-                    gap_curve += tie_curvatures[0]
-                    ties_curve += tie_curvatures[1]
-                    with_rate += tie_curvatures[2]
+            by_gap, by_ties, by_bias, gap_curve, ties_curve, bias_curve, with_rate = answer_terms(
+                product, eta, not_eta, gap, z * b, z, tau, tied, True, rate, curved
+            )
             slopes.score[winner[r]] -= weight[r] * by_gap
             slopes.score[loser[r]] += weight[r] * by_gap
             if curved:
