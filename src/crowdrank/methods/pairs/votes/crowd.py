@@ -16,8 +16,6 @@ from crowdrank.methods.verdicts import N_QUALITIES, USUAL_CROWD, VIRTUAL_ANNOTAT
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
 
-FURTHEST = 0.999  # the largest |2η − 1| considered
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crowd:
@@ -64,9 +62,9 @@ def perfect_crowd(n_profiles: int) -> Crowd:
 def crowd_of(estimate: Floats, error: Floats, quality_prior: tuple[float, float] | None) -> Crowd:
     """The crowd of profiles whose r = 2η − 1 was estimated with this standard error; infinite: not estimated."""
     step = np.minimum(2 * WIDTH, error)
-    half = (N_QUALITIES - 1) / 2 * step
-    centre = np.where(step < 2 * WIDTH, np.clip(estimate, half - FURTHEST, FURTHEST - half), 0.0)
-    first = centre - half
+    half = N_QUALITIES / 2 * step  # each stands for those around it, and these must lie on the scale
+    centre = np.where(step < 2 * WIDTH, np.clip(estimate, half - 1, 1 - half), 0.0)
+    first = centre - half + step / 2
     r = first[:, None] + step[:, None] * np.arange(N_QUALITIES)
     cell = np.clip(((1 + r) / 2 / WIDTH).astype(np.int32), 0, N_QUALITIES - 1)
     if quality_prior is not None:

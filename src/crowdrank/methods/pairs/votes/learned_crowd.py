@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.methods.pairs.votes.crowd import FURTHEST, Crowd, crowd_of
+from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, find_mode, follow, mode_at, with_learned
@@ -114,7 +114,7 @@ def _at_an_end(mode: Mode) -> NDArray[np.bool_]:
     first, step, _ = mode.crowd.qualities
     last = first + (N_QUALITIES - 1) * step
     low, high = mode.posterior[:, 0] > UNLIKELY, mode.posterior[:, -1] > UNLIKELY
-    return np.asarray((low & (first > step - FURTHEST)) | (high & (last < FURTHEST - step)))
+    return np.asarray((low & (first > step - 1)) | (high & (last < 1 - step)))
 
 
 def refined(crowd: Crowd, posterior: Floats) -> Crowd:
