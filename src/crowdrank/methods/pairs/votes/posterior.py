@@ -18,7 +18,6 @@ from crowdrank.methods.pairs.votes.mode import Mode
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.numerics.laplace import Spread
-from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Vocabulary
 
@@ -121,10 +120,16 @@ def _class_means(values: Floats, classes: Codes) -> Floats:
 
 
 def _normal_ends(scores: Floats, weights: Floats) -> Floats:
-    """The two ends of the interval of every entry, as if its posterior were normal."""
+    """The two ends of the interval of every entry, as if its posterior were normal.
+
+    Few draws show its variance only roughly, and neighbours in the chain are alike: Student's distribution, with half
+    as many degrees of freedom.
+    """
+    from scipy.special import stdtrit  # not at the top: small studies do not need SciPy
+
     mean = weights @ scores
-    error = np.sqrt(weights @ (scores - mean) ** 2)
-    return np.stack((mean - NORMAL_95_ROUNDED * error, mean + NORMAL_95_ROUNDED * error))
+    half = stdtrit(len(scores) / 2, (1 + LEVEL) / 2) * np.sqrt(weights @ (scores - mean) ** 2)
+    return np.stack((mean - half, mean + half))
 
 
 def _quantiles(scores: Floats, weights: Floats) -> Floats:
