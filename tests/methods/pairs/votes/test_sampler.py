@@ -43,8 +43,8 @@ def test_draws_are_calibrated():
         table, score, spread = drawn_study(rng)
         model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
         start = mode_at(model, STARTS, score, unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=spread))
-        draws = sample(model, start, STARTS, draws=190, warm_up=40, seed=seed)
-        thin = slice(None, None, 10)
+        draws = sample(model, start, STARTS, draws=95, warm_up=40, seed=seed)
+        thin = slice(None, None, 5)
         gap, log_spread = draws.x[thin, 0] - draws.x[thin, 1], np.log(draws.spread[thin])
         ranks.append([(gap < score[0] - score[1]).sum(), (log_spread < np.log(spread)).sum()])
     for column in np.array(ranks).T:  # 0 to 19, in five classes of four
