@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -95,7 +96,7 @@ def graded_consensus(
         extra_fields={
             "difficulty": found.difficulty,
             "curve_columns": _curve_columns(judgments, study, curves.gaussians),
-            "label_chances": _label_chances(judgments, study, curves),
+            "estimate_labels": _label_estimate(judgments, study, curves),
         },
         notes=notes,
     )
@@ -109,12 +110,12 @@ def _anybody_varies(rows: GradesByProfile) -> bool:
     return not bool(same.all())
 
 
-def _label_chances(judgments: Judgments, study: Graded, curves: Curves) -> Floats | None:
-    """The probability of each grade as the true one, where all annotators use one scale, whose levels are grades."""
+def _label_estimate(judgments: Judgments, study: Graded, curves: Curves) -> Callable[[], Floats] | None:
+    """How to get the probability of each grade as the true one, where all use one scale, whose levels are grades."""
     merged = len(np.unique(judgments.grades.grade)) > curves.table.shape[1]
     if len(study.scales.grade) > 1 or merged:
         return None
-    return true_grade_chances(study.rows, curves, judgments.vocabulary.entry_task)
+    return partial(true_grade_chances, study.rows, curves, judgments.vocabulary.entry_task)
 
 
 def summarise_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
