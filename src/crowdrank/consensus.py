@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any, Generic
@@ -47,7 +47,7 @@ class Consensus(Generic[FrameT]):
     difficulty: Floats | None = None
     grade_values: Floats | None = None  # the possible true grades of the method, ascending
     grade_chances: Floats | None = None  # per entry, the chance of each of them; NaN where there are no judgments
-    label_chances: Floats | None = None  # per entry, the chance of each grade given in the study, ascending, to be true
+    estimate_labels: Callable[[], Floats] | None = None  # how to get `label_chances`; few users need them
     component: NDArray[np.int32] | None = None  # per entry; comparisons do not connect components of a task
     notes: tuple[str, ...] = field(default=())  # what the reader of the result must know
     settings: Mapping[str, Any] = field(default_factory=dict)  # the values that the method chose itself
@@ -65,6 +65,11 @@ class Consensus(Generic[FrameT]):
     def rank(self) -> NDArray[np.int32]:
         """Rank of each entry within its task, 1 for the best; equal scores share the better rank; 0 if unscored."""
         return rank_within(self.score, self.vocabulary.entry_task)
+
+    @cached_property
+    def label_chances(self) -> Floats | None:
+        """Per entry, the chance of each grade given in the study, ascending, to be the true one."""
+        return None if self.estimate_labels is None else self.estimate_labels()
 
     @cached_property
     def best_first(self) -> NDArray[np.intp]:

@@ -57,7 +57,7 @@ def independent_gap_error(error: Floats, rank: NDArray[np.int32], vocabulary: Vo
 
 def _shifted_to(score: Floats, mean: Floats, error: Floats, vocabulary: Vocabulary) -> Floats:
     """The posterior means, shifted in each task to where its scores are: only differences within a task matter."""
-    precision = 1 / np.maximum(error, 1e-9) ** 2
-    shift = sum_by(vocabulary.entry_task, precision * (score - mean), len(vocabulary.tasks))
+    precision = np.where(np.isnan(score), 0.0, 1 / np.maximum(error, 1e-9) ** 2)
+    shift = sum_by(vocabulary.entry_task, precision * (np.nan_to_num(score) - mean), len(vocabulary.tasks))
     total = sum_by(vocabulary.entry_task, precision, len(vocabulary.tasks))
     return np.asarray(mean + (shift / np.maximum(total, 1e-300))[vocabulary.entry_task])

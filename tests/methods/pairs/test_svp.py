@@ -66,7 +66,8 @@ def test_neighbours_alone_give_the_whole_order(build):
 
 def test_derivatives_agree_with_finite_differences(build):
     study = simulate.pairs(items=7, votes=60, ties=0.3, seed=1).judgments
-    objective = Differences(contests(study), 7)
+    counted = contests(study)
+    objective = Differences(counted, counted.preference, 7)
     rng = np.random.default_rng(0)
     score, v = rng.normal(size=7), rng.normal(size=7)
     assert objective.evaluate(score)[1] == pytest.approx(

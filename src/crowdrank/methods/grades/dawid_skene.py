@@ -33,6 +33,7 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -90,6 +91,8 @@ class DawidSkene:
         columns = annotator_columns(judgments, quality, verdict=graded_verdicts(quality, _evidence(table)))
         chance[np.diff(table.entry_starts) == 0] = np.nan
         order = np.argsort(value, kind="stable")
+        # A class is labelled by the grade it started as.
+        own_grades = self.classes is None and not table.levels.notes
         return make_consensus(
             self.description,
             judgments,
@@ -99,8 +102,7 @@ class DawidSkene:
             extra_fields={
                 "grade_values": value[order],
                 "grade_chances": chance[:, order],
-                # A class is labelled by the grade it started as.
-                "label_chances": chance if self.classes is None and not table.levels.notes else None,
+                "estimate_labels": partial(np.asarray, chance) if own_grades else None,
             },
             notes=(*notes, *table.levels.notes),
         )

@@ -16,6 +16,7 @@ All annotators count the same. Quality is how often an annotator orders two item
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +60,9 @@ class MajorityVote:
             self.description,
             judgments,
             score,
-            extra_fields={"label_chances": None if levels.notes else _shares(levels, judgments.grades.entry, n)},
+            extra_fields={
+                "estimate_labels": None if levels.notes else partial(_shares, levels, judgments.grades.entry, n)
+            },
             notes=(*notes, *levels.notes),
         )
 

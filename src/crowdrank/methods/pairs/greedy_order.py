@@ -24,6 +24,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.convert import links
+from crowdrank.methods.pairs.votes.contest_blocks import contest_blocks
 from crowdrank.methods.pairs.votes.contests import contests
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
@@ -47,8 +48,10 @@ class GreedyOrder:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task, one after the other."""
         check_kinds(self.description, judgments)
-        counted = contests(judgments)
-        score = _place_all(judgments.vocabulary.task_starts, counted.starts, counted.other, counted.preference)
+        score = np.zeros(judgments.vocabulary.n_entries)
+        for block in contest_blocks(contests(judgments), judgments.vocabulary.task_starts, "placing items"):
+            counted = block.contests
+            score[block.entries] = _place_all(block.task_starts, counted.starts, counted.other, counted.preference)
         return make_consensus(self.description, judgments, score, compared=links(judgments))
 
 

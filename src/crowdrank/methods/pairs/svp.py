@@ -30,15 +30,17 @@ import numpy as np
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import links
+from crowdrank.methods.pairs.votes.contest_blocks import contest_blocks
 from crowdrank.methods.pairs.votes.contests import Contests, contests
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.graph import components
+from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_fit, check_not_negative
-from crowdrank.study import KINDS, Floats, Judgments
+from crowdrank.study import KINDS, Codes, Floats, Judgments
 
 SHIFT = 1e-9  # weight of the squares of the scores: makes their shift unique
 ROUNDING = 1e-10  # a vector shorter than this share of the length of Y is rounding
@@ -66,37 +68,48 @@ class SVP:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the row means of the completed preferences."""
         check_kinds(self.description, judgments)
-        counted, n = contests(judgments), judgments.vocabulary.n_entries
-        compared = links(judgments)
-        part = components(n, compared.left, compared.right)
-        members = np.argsort(part, kind="stable")
-        part_starts = np.searchsorted(part[members], np.arange(part.max(initial=-1) + 2))
-        score = minimise(Differences(counted, n), np.zeros(n), max_iter=self.max_iter, tol=self.tol).x
-        steps, converged, objective = _complete(
-            part_starts,
-            members,
-            counted.starts,
-            counted.other,
-            counted.preference,
-            float(self.penalty),
-            self.max_iter,
-            self.tol,
-            score,
-        )
+        vocabulary, compared = judgments.vocabulary, links(judgments)
+        part = components(vocabulary.n_entries, compared.left, compared.right)
+        score, fits = np.zeros(vocabulary.n_entries), []
+        for block in contest_blocks(contests(judgments), vocabulary.task_starts, "completing preferences"):
+            score[block.entries], *fit = _completed(block.contests, part[block.entries], self)
+            fits.append(fit)
+        steps, converged, objective = np.array(fits, dtype=np.float64).reshape(-1, 3).T
         return make_consensus(
             self.description,
             judgments,
             score,
-            fit=Fit(int(steps), bool(converged), -float(objective)),
+            fit=Fit(int(steps.max(initial=0)), bool(converged.all()), float(objective.sum())),
             compared=compared,
         )
+
+
+def _completed(counted: Contests, part: Codes, settings: SVP) -> tuple[Floats, int, bool, float]:
+    """The scores of some tasks, the steps taken, whether they converged, and minus the objective."""
+    members = np.argsort(part, kind="stable")
+    part_starts = np.r_[np.flatnonzero(run_starts(part[members])), len(part)]
+    preference = counted.preference
+    model = Differences(counted, preference, len(part))
+    score = minimise(model, np.zeros(len(part)), max_iter=settings.max_iter, tol=settings.tol).x
+    steps, converged, objective = _complete(
+        part_starts,
+        members,
+        counted.starts,
+        counted.other,
+        preference,
+        float(settings.penalty),
+        settings.max_iter,
+        settings.tol,
+        score,
+    )
+    return score, steps, converged, -objective
 
 
 class Differences:
     """¼ Σ (Y − s_i + s_j)² over both sides of each contest: quadratic, so that Newton's method solves it in a step."""
 
-    def __init__(self, counted: Contests, n_entries: int) -> None:
-        self.counted, self.preference = counted, counted.preference
+    def __init__(self, counted: Contests, preference: Floats, n_entries: int) -> None:
+        self.counted, self.preference = counted, preference
         self.entry = np.repeat(np.arange(n_entries, dtype=np.int32), np.diff(counted.starts))
 
     def evaluate(self, score: Floats) -> tuple[float, Floats]:

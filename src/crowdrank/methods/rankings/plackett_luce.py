@@ -8,7 +8,8 @@ other, each with the average worth of those still to come (Efron's approximation
 ties this is the plain model, and two tied items alone are half a vote for each. A list of one item does not count.
 
 By default scores are normal, and their spread is the one that makes the lists most likely (the evidence, by Laplace's
-method): a fixed prior makes intervals far too narrow where items differ more than it expects. With `prior`, it is a
+method): a fixed prior makes intervals far too narrow where items differ more than it expects. Where lists are few, the
+posterior of scores and spread is not normal around its mode, and the intervals come from draws. With `prior`, it is a
 gamma distribution of the worth e^s of every item, with its mode at 1: `prior` virtual choices of the item, at the odds
 of an average one. Both keep the scores of items that always, or never, come first finite. Newton's method finds the
 same optimum as Hunter's MM algorithm, in a few steps. All annotators count the same, unless `weights`
@@ -38,6 +39,7 @@ from crowdrank.convert import as_lists, links, middle_places
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists import kernels
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
+from crowdrank.methods.rankings.lists.score_draws import ScoreDraws
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
@@ -50,6 +52,7 @@ from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
 SPREADS = tuple(0.25 * 2 ** (step / 2) for step in range(11))  # of normal scores, to choose from: 0.25 to 8
+MOST_DRAWN = (400, 10_000)  # entries and rows of lists; the intervals of larger studies are those of the curvature
 START_SCALE = 1.2  # start scores are the log-odds times this
 
 
@@ -86,23 +89,26 @@ class PlackettLuce:
         weight = annotator_weights(self.weights, vocabulary)[lists.list_annotator]
         model = ListModel(lists, weight, vocabulary, self.prior or 0.0)
         start = _start(lists, vocabulary, model.unlisted)
-        common = np.zeros(len(start))
+        chosen = None
         if self.prior is None and len(lists):
             chosen = _most_likely_spread(model, start, self.max_iter)
-            model.precision, start, common = chosen.precision, chosen.start, chosen.response
+            model.precision, start = chosen.precision, chosen.start
             notes += (f"spread of the scores {model.precision**-0.5:.2g}, chosen by the evidence",)
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol)
         # Without prior, only differences are known.
         score = found.x - _means(found.x, vocabulary) if model.only_differences else found.x
+        precision = model.precision
+        mean, spread = _uncertainty(model, found.x, chosen) if self.intervals else (None, None)
         return make_consensus(
             self.description,
             judgments,
             np.where(model.compared, score, np.nan),
             fit=found.fit,
             compared=links(judgments.only(*self.description.takes)),
-            spread=_spread(model, found.x, common) if self.intervals else None,
+            spread=spread,
+            mean=mean,
             notes=notes,
-            settings={"spread": model.precision**-0.5} if model.precision else {},
+            settings={"spread": precision**-0.5} if precision else {},
         )
 
 
@@ -112,7 +118,8 @@ class ScoreSpread:
 
     precision: float  # of the most likely spread
     start: Floats  # the scores with it
-    response: Floats  # how far scores move when the logarithm of the spread moves by its standard deviation
+    deviation: float  # the standard deviation of its logarithm
+    response: Floats  # how far scores move when it moves by that
 
 
 def _most_likely_spread(model: ListModel, start: Floats, max_iter: int) -> ScoreSpread:
@@ -133,7 +140,7 @@ def _most_likely_spread(model: ListModel, start: Floats, max_iter: int) -> Score
     off = log_spread - chance @ log_spread
     deviation = math.sqrt(float(chance @ off**2))
     response = (chance * off) @ np.array(scores) / deviation if deviation > 0 else np.zeros_like(start)
-    return ScoreSpread(SPREADS[best] ** -2, scores[best], response)
+    return ScoreSpread(SPREADS[best] ** -2, scores[best], deviation, response)
 
 
 def _log_determinant(model: ListModel) -> float:
@@ -277,10 +284,31 @@ class ListModel:
         return one, self.task_starts[self.vocabulary.entry_task[one]] + within
 
 
-def _spread(model: ListModel, x: Floats, common: Floats) -> Spread:
-    """The uncertainty of the scores, and of their spread, with which all move by `common`."""
+def _uncertainty(model: ListModel, x: Floats, chosen: ScoreSpread | None) -> tuple[Floats | None, Spread]:
+    """The posterior mean of the scores, where it was drawn, and their uncertainty."""
     model.evaluate(x)
-    return _spread_at_optimum(model).widened(common, model.diagonal(), model.vocabulary.entry_task)
+    if chosen is None:
+        return None, _spread_at_optimum(model)
+    if len(x) <= MOST_DRAWN[0] and len(model.entry) <= MOST_DRAWN[1]:
+        return _drawn(model, x, chosen)
+    return None, _spread_at_optimum(model).widened(chosen.response, model.diagonal(), model.vocabulary.entry_task)
+
+
+def _drawn(model: ListModel, x: Floats, chosen: ScoreSpread) -> tuple[Floats, Spread]:
+    """Mean and covariance of draws, relative to the mean of each task; entries of the same score share theirs."""
+    n, weight, task = len(x), model.diagonal(), model.vocabulary.entry_task
+    unit = max(chosen.deviation, math.sqrt(0.5 / n))  # what the scores alone would tell about their spread
+    response = chosen.response * (unit / chosen.deviation if chosen.deviation > 0 else 0.0)
+    hessian, spread = _dense_hessian(model), model.precision**-0.5
+    model.precision = 1e-300  # no prior, but no other way to remove the mean of a task either
+    draws = ScoreDraws(model.evaluate, x, spread, hessian, response, unit).draw()
+    for each in draws:
+        each -= (sum_by(task, weight * each, n) / np.maximum(sum_by(task, weight, n), 1e-300))[task]
+    _, same = np.unique(np.c_[task, np.round(x, 8)], axis=0, return_inverse=True)
+    average = np.equal.outer(same, same).astype(np.float64) / np.bincount(same)[same]
+    covariance = np.round(np.cov(draws, rowvar=False).reshape(n, n), 8)
+    mean, variance = average @ draws.mean(axis=0), average @ np.diag(covariance)
+    return np.round(mean, 8), Spread(np.round(variance, 8), lambda one, other: covariance[one, other])
 
 
 def _spread_at_optimum(model: ListModel) -> Spread:

@@ -28,7 +28,9 @@ from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_positive
-from crowdrank.study import Judgments
+from crowdrank.study import Floats, Judgments
+
+USUAL_K = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class RRF:
         other_names=("reciprocal-rank-fusion", "combsum", "combmnz"),
     )
 
-    k: float = 60.0  # added to the rank: the larger, the smaller the advantage of the first places
+    k: float = USUAL_K  # added to the rank: the larger, the smaller the advantage of the first places
     weights: tuple[tuple[str, float], ...] | None = None  # annotators whose weight is not 1, as in bm25:2,dense:0.5
 
     def __post_init__(self) -> None:
@@ -53,17 +55,21 @@ class RRF:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the sum of their reciprocal ranks."""
         notes = check_kinds(self.description, judgments)
-        lists, n = as_rankings(judgments), judgments.vocabulary.n_entries
-        weight = annotator_weights(self.weights, judgments.vocabulary)[lists.list_annotator]
-        # Rows of rankings come first, then rows made of grades, which have no ranks.
-        ranked = len(judgments.rankings)
-        rank = np.concatenate([lists.position[:ranked], middle_places(lists)[ranked:]])
-        score = sum_by(lists.entry, weight[lists.row_list] / (self.k + rank), n)
-        listed = np.bincount(lists.entry, minlength=n) > 0
+        weight = annotator_weights(self.weights, judgments.vocabulary)
         return make_consensus(
             self.description,
             judgments,
-            np.where(listed, score, np.nan),
+            reciprocal_ranks(judgments, weight, self.k),
             compared=links(judgments.only(*self.description.takes)),
             notes=notes,
         )
+
+
+def reciprocal_ranks(judgments: Judgments, weight: Floats, k: float = USUAL_K) -> Floats:
+    """Per entry, the sum of weight / (k + rank) over lists, by the weight of each annotator; NaN on no list."""
+    lists, n = as_rankings(judgments), judgments.vocabulary.n_entries
+    # Rows of rankings come first, then rows made of grades, which have no ranks.
+    ranked = len(judgments.rankings)
+    rank = np.concatenate([lists.position[:ranked], middle_places(lists)[ranked:]])
+    score = sum_by(lists.entry, weight[lists.list_annotator][lists.row_list] / (k + rank), n)
+    return np.where(np.bincount(lists.entry, minlength=n) > 0, score, np.nan)

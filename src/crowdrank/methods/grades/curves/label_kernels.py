@@ -12,6 +12,7 @@ from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Codes, Floats
 
 STEP = 0.5  # how far the chances move in a step; whole steps of all entries at once may oscillate
+TINY = 1e-9  # probability: nobody is certainly right
 
 
 class SortedGrades(NamedTuple):
@@ -24,12 +25,26 @@ class SortedGrades(NamedTuple):
 
 
 class ClassCrowd(NamedTuple):
-    """What the current chances say about the crowd."""
+    """The tables that the current chances give the annotators."""
 
     counts: Floats  # by profile, true grade and grade
     given: Floats  # by profile and true grade
     typical: Floats  # the virtual counts of each profile, by its types
     strength: float  # their sum for each true grade
+
+
+class CoinCrowd(NamedTuple):
+    """How often the current chances say that each annotator was right."""
+
+    right: Floats
+    given: Floats
+    virtual: float  # right grades that everybody starts with
+    strength: float  # of so many
+
+
+class TrueShares(NamedTuple):
+    """What the current chances say about the shares of the true grades."""
+
     in_task: Floats  # by task: entries of each true grade
     virtual: Floats  # virtual entries of each true grade in every task
 
@@ -64,46 +79,57 @@ def add_log_likelihoods(count, prior, into):
 
 
 @kernel
-def move_chances(entries, rows, crowd, before, chance, likelihood):
+def table_factors(first, rows, crowd, entry, before, factor):
+    """Per row from the first on: the probability of its grade for each true grade, given all other entries."""
+    for at in range(len(factor)):
+        row = first + at
+        a, g = rows.profile[row], rows.level[row]
+        for t in range(factor.shape[1]):
+            own = before[entry[row], t]
+            others = max(crowd.counts[a, t, g] - own, 0.0) + crowd.typical[a, t, g]
+            factor[at, t] = others / (max(crowd.given[a, t] - own, 0.0) + crowd.strength)
+
+
+@kernel
+def coin_factors(first, rows, crowd, entry, before, factor):
+    """The same where an annotator is right with one probability, and all wrong grades are equally likely."""
+    size = factor.shape[1]
+    for at in range(len(factor)):
+        row = first + at
+        a, g = rows.profile[row], rows.level[row]
+        others = max(crowd.right[a] - before[entry[row], g], 0.0) + crowd.virtual
+        right = others / (crowd.given[a] - 1.0 + crowd.strength)
+        for t in range(size):
+            factor[at, t] = right if t == g else max(1.0 - right, TINY) / (size - 1)
+
+
+@kernel
+def move_chances(entries, rows, shares, factor, before, chance, likelihood):
     """Move the chances of some entries towards those given all other entries; returns how far they moved.
 
-    Writes the probability of each grade given all other rows to `likelihood`.
+    `factor` has the rows of these entries. Writes the probability of each grade given all other rows to `likelihood`.
     """
     size, starts = before.shape[1], rows.entry_starts
-    new, longest, moved = np.empty(size), 0, 0.0
-    for entry in range(entries[0], entries[1]):
-        longest = max(longest, starts[entry + 1] - starts[entry])
-    factor = np.empty((longest, size))
+    new, moved = np.empty(size), 0.0
+    begin = starts[entries[0]]
     for entry in range(entries[0], entries[1]):
         first, last = starts[entry], starts[entry + 1]
         if first == last:
             continue
-        in_task = crowd.in_task[rows.entry_task[entry]]
+        in_task = shares.in_task[rows.entry_task[entry]]
         for t in range(size):
-            new[t] = max(in_task[t] - before[entry, t], 0.0) + crowd.virtual[t]
-        _given_others(first, last, rows, crowd, before[entry], new, factor)
+            new[t] = max(in_task[t] - before[entry, t], 0.0) + shares.virtual[t]
         for row in range(first, last):
-            likelihood[row] = 1.0 / (new / factor[row - first]).sum()
+            new *= factor[row - begin]
+            new /= new.max()  # hundreds of rows would underflow
+        new /= new.sum()
+        for row in range(first, last):
+            likelihood[row] = 1.0 / (new / factor[row - begin]).sum()
         for t in range(size):
             step = STEP * (new[t] - before[entry, t])
             chance[entry, t] = before[entry, t] + step
             moved += abs(step) / 2
     return moved
-
-
-@kernel
-def _given_others(first, last, rows, crowd, own, new, factor):
-    """Multiply the chances by those of the entry's rows, each given all other entries; writes the factors too."""
-    for row in range(first, last):
-        a, g, most = rows.profile[row], rows.level[row], 0.0
-        for t in range(len(new)):
-            others = max(crowd.counts[a, t, g] - own[t], 0.0) + crowd.typical[a, t, g]
-            factor[row - first, t] = others / (max(crowd.given[a, t] - own[t], 0.0) + crowd.strength)
-            new[t] *= factor[row - first, t]
-            most = max(most, new[t])
-        for t in range(len(new)):  # hundreds of rows would underflow
-            new[t] /= most
-    new /= new.sum()
 
 
 @kernel

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from crowdrank.study import Codes, Floats, Judgments
 
 TAIL = 0.025  # of the posterior, on either side of the interval
 ENTRIES_AT_ONCE = 1 << 16
+FEW_ANNOTATORS, LITTLE_AGREEMENT = 8, 0.6  # fewer annotators, or more agreement, deserve no note
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,22 +85,36 @@ def graded_consensus(
     if judged.any() and not _anybody_varies(study.rows):
         score = np.where(judged, 0.0, np.nan)  # curves of annotators with one grade differ by chance alone
         notes += ("every annotator gave one grade to all their items: the items cannot be told apart",)
+    annotators = _annotators(judgments, study, curves)
     return make_consensus(
         description,
         judgments,
         score,
         fit=fit,
-        annotators=_annotators(judgments, study, curves),
+        annotators=annotators,
         low=np.where(judged, np.minimum(found.low, score), np.nan),
         high=np.where(judged, np.maximum(found.high, score), np.nan),
         error=found.error,
         extra_fields={
             "difficulty": found.difficulty,
             "curve_columns": _curve_columns(judgments, study, curves.gaussians),
-            "label_chances": _label_chances(judgments, study, curves),
+            "estimate_labels": _label_estimate(judgments, study, curves),
         },
-        notes=notes,
+        notes=(*notes, *_opinion_note(annotators["quality"])),
     )
+
+
+def _opinion_note(quality: Floats) -> tuple[str, ...]:
+    """What readers must know where annotators hardly agree."""
+    known = quality[~np.isnan(quality)]
+    if len(known) < FEW_ANNOTATORS or np.median(known) >= LITTLE_AGREEMENT:
+        return ()
+    note = (
+        f"annotators differ: half of them agree with the others in fewer than {np.median(known):.0%} of their "
+        "preferences. If they grade by taste, scores show the tastes that most share, and intervals are too narrow: "
+        "use `--bootstrap-over annotators`, or the method mean for the average opinion"
+    )
+    return (note,)
 
 
 def _anybody_varies(rows: GradesByProfile) -> bool:
@@ -109,12 +125,12 @@ def _anybody_varies(rows: GradesByProfile) -> bool:
     return not bool(same.all())
 
 
-def _label_chances(judgments: Judgments, study: Graded, curves: Curves) -> Floats | None:
-    """The probability of each grade as the true one, where all annotators use one scale, whose levels are grades."""
+def _label_estimate(judgments: Judgments, study: Graded, curves: Curves) -> Callable[[], Floats] | None:
+    """How to get the probability of each grade as the true one, where all use one scale, whose levels are grades."""
     merged = len(np.unique(judgments.grades.grade)) > curves.table.shape[1]
     if len(study.scales.grade) > 1 or merged:
         return None
-    return true_grade_chances(study.rows, curves, judgments.vocabulary.entry_task)
+    return partial(true_grade_chances, study.rows, curves, judgments.vocabulary.entry_task)
 
 
 def summarise_posterior(posterior: Floats, nodes: Nodes) -> Relevance:
@@ -161,7 +177,8 @@ def _agreement_with_others(rows: GradesByProfile, task: Codes, curves: Curves) -
     """Per profile: the share of preferences that the others' grades confirm, and the evidence as a number of votes.
 
     Their own grades do not count in the relevance they are compared with. Otherwise annotators of items that few others
-    graded would agree with themselves. Entries that nobody else graded say nothing.
+    graded would agree with themselves. Entries that nobody else graded say nothing. But the curves of the others have
+    seen these grades: an entry of k annotators counts (k − 1) / (k − ½).
     """
     relevance, whose = curves.relevance_by_others(rows), (rows.profile.astype(np.int64) << 32) | task[rows.entry]
     order = np.lexsort((rows.level, whose))
@@ -171,8 +188,16 @@ def _agreement_with_others(rows: GradesByProfile, task: Codes, curves: Curves) -
     profile, level = rows.profile[order[starts[:-1]]], rows.level[order].astype(np.float64)
     clear, agree = concordance_of_ranks(starts, level, rank_within(-relevance[order], group))
     total, right = (sum_by(profile, values, rows.n_profiles) for values in (clear, agree))
+    evidence = sum_by(profile, clear * evidence_per_list_preference(starts, level), rows.n_profiles)
     with np.errstate(invalid="ignore"):
-        return right / total, sum_by(profile, clear * evidence_per_list_preference(starts, level), rows.n_profiles)
+        return right / total, evidence * _independence(rows)
+
+
+def _independence(rows: GradesByProfile) -> Floats:
+    """Per profile, the mean of (k − 1) / (k − ½) over its entries that k > 1 annotators graded."""
+    count = np.diff(rows.entry_starts)[rows.entry]
+    part = sum_by(rows.profile, np.where(count > 1, (count - 1) / (count - 0.5), 0.0), rows.n_profiles)
+    return np.asarray(part / np.maximum(sum_by(rows.profile, count > 1, rows.n_profiles), 1.0))
 
 
 def _curve_columns(judgments: Judgments, study: Graded, curves: Gaussians) -> dict[str, NDArray[Any]]:

@@ -1,18 +1,22 @@
 """The probability of each true grade of an entry: the grade that the crowd's best annotators would give.
 
-Two models are asked, and believed as far as they predict grades that they have not seen:
+Three models are asked, and believed as far as they predict grades that they have not seen:
 
 - Relevance. The curves give the probability of each grade at each relevance. The reference is the mean curve of the
   annotators, weighted by how informative they are; its probabilities are averaged over the entry's posterior. Where
   entries differ in more than relevance (their grades vary more than the curves allow), the probabilities move towards
   the entry's own shares of grades: an entry's shares are Dirichlet around those of its relevance.
-- True classes (`curves.classes`). Where items really have one true grade, and annotators err independently, a few
-  grades leave little doubt about it. Where annotators share their errors, as language models do, this model is far too
-  certain.
+- Tables (`curves.classes`). Where items really have one true grade, and annotators err independently, a few grades
+  leave little doubt about it. Where annotators share their errors, as language models do, this model is far too
+  certain, and what it takes for true grades may be something else that the annotators have in common.
+- Coins (`curves.classes`). The same with annotators who are right with one probability. It cannot follow annotators
+  who confuse some grades, but its true grades always mean the grades they are named after.
 
-Each grade is predicted from all others of its entry. The weights of the two models are those that make the predictions
-of all grades most likely (stacking), with their odds squared. Classes that predict grades worse than relevance does are
-not there, and count nothing.
+Each grade is predicted from all others of its entry. Tables and coins are weighed by how much better tables predict
+(`_weight_of_tables`): a little better is no proof of tables, since anything that items have in common predicts grades.
+The two together are weighed against relevance by stacking, the weights that make the predictions of all grades most
+likely. Where relevance has more than half of the weight, annotators do not err independently; then tables count
+nothing, coins a third and relevance two thirds. The decision page 0050 has the measurements.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.methods.grades.curves import label_kernels as kernels
-from crowdrank.methods.grades.curves.classes import true_classes
+from crowdrank.methods.grades.curves.classes import true_classes, true_coins
 from crowdrank.methods.grades.curves.curves import Curves, GradesByProfile
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.study import Codes, Floats
@@ -28,22 +32,51 @@ from crowdrank.study import Codes, Floats
 STACKING_STEPS = 100
 LEAST_WEIGHT = 1e-9  # of an annotator without information: there must be a reference
 LEAST_STRENGTH = 1e-9  # of the curves: entries that nobody graded have nothing else
-LARGEST_EXPONENT = 600.0  # of an inverse probability
+TABLES_BETTER = 0.087  # nats, for one grade of each entry: tables and coins have the same weight
+LARGEST_EXPONENT = 600.0  # of a probability
 
 
 def true_grade_chances(rows: GradesByProfile, curves: Curves, entry_task: Codes) -> Floats:
     """Per entry, the probability of each grade of the scale, which all annotators share; NaN without grades."""
     size = curves.table.shape[1]
     chance = grades_by_relevance(rows, curves)
-    if size > 1:
-        classes = true_classes(rows, size, entry_task)
-        weight = stacking_weight(classes.likelihood, left_out_likelihood(rows, curves))
-        if weight >= 0.5:
-            # Squared odds: grades say less about a model of the truth than about a model of grades.
-            weight = weight**2 / (weight**2 + (1 - weight) ** 2)
-            chance = weight * classes.chance + (1 - weight) * chance
+    if size > 1 and len(rows.entry):
+        chance = _with_classes(rows, curves, chance, entry_task)
     chance[np.diff(rows.entry_starts) == 0] = np.nan
     return chance
+
+
+def _with_classes(rows: GradesByProfile, curves: Curves, relevance: Floats, entry_task: Codes) -> Floats:
+    """The probabilities by relevance, combined with those of true grades."""
+    size, per_entry = curves.table.shape[1], len(rows.entry) / np.count_nonzero(np.diff(rows.entry_starts))
+    tables, coins = true_classes(rows, size, entry_task), true_coins(rows, size, entry_task)
+    chance = tables.chance
+    if np.log(coins.likelihood).mean() > np.log(habits(rows, size)).mean():  # else they explain nothing
+        better = float(np.log(tables.likelihood / coins.likelihood).mean())
+        share = _weight_of_tables(better, per_entry)
+        chance, relevance = share * chance + (1 - share) * coins.chance, (coins.chance + 2 * relevance) / 3
+    weight = stacking_weight(tables.likelihood, left_out_likelihood(rows, curves))
+    if weight < 0.5:
+        return relevance
+    # Grades say less about a model of the truth than about a model of grades; the more of them an entry has, the more.
+    power = max(2.0, np.sqrt(per_entry))
+    weight = weight**power / (weight**power + (1 - weight) ** power)
+    return np.asarray(weight * chance + (1 - weight) * relevance)
+
+
+def _weight_of_tables(better: float, per_entry: float) -> float:
+    """The weight of tables beside coins, by how much better they predict a grade, in nats."""
+    enough = TABLES_BETTER / np.sqrt(per_entry)
+    return float(1 / (1 + np.exp(-np.clip((better - enough) / (0.4 * enough), -LARGEST_EXPONENT, LARGEST_EXPONENT))))
+
+
+def habits(rows: GradesByProfile, size: int) -> Floats:
+    """Per row: the probability of its grade by the annotator's other grades alone, whatever the entry."""
+    overall = np.bincount(rows.level, minlength=size) + 1.0
+    count = np.bincount(rows.profile.astype(np.int64) * size + rows.level, minlength=rows.n_profiles * size)
+    own = count.reshape(-1, size)[rows.profile, rows.level] - 1
+    total = np.diff(rows.profile_starts)[rows.profile] - 1
+    return np.asarray((own + size * overall[rows.level] / overall.sum()) / (total + size))
 
 
 def grades_by_relevance(rows: GradesByProfile, curves: Curves) -> Floats:

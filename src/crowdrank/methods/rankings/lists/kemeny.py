@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.progress import report
 from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
 
 MOST_ITEMS = 2000  # of a task: a table of all their pairs takes 32 MB, and sorting them half a minute
@@ -89,7 +90,9 @@ def kemeny(lists: Rankings, vocabulary: Vocabulary, weight: Floats, exact: int, 
     score[first[placed] + order[placed]] = below[placed]
     # Most parts are single items, which need no ordering.
     ends = np.minimum(np.r_[starts[1:], vocabulary.n_entries], (first + n_placed[task])[starts])
-    for begin, end in zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True):
+    parts = list(zip(starts[ends - starts > 1].tolist(), ends[ends - starts > 1].tolist(), strict=True))
+    for number, (begin, end) in enumerate(parts):
+        report("best orders", number, len(parts))
         against, votes = preferences(rows, int(task[begin]), vocabulary.task_starts)
         part = order[begin:end]
         if end - begin <= exact:
