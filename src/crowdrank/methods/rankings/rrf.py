@@ -53,8 +53,8 @@ class RRF:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the sum of their reciprocal ranks."""
         notes = check_kinds(self.description, judgments)
-        lists, n = as_rankings(judgments), judgments.vocabulary.n_entries
-        weight = annotator_weights(self.weights, judgments.vocabulary)[lists.list_annotator]
+        lists, n = as_rankings(judgments, counted=True), judgments.vocabulary.n_entries
+        weight = annotator_weights(self.weights, judgments.vocabulary)[lists.list_annotator] * lists.counts
         # Rows of rankings come first, then rows made of grades, which have no ranks.
         ranked = len(judgments.rankings)
         rank = np.concatenate([lists.position[:ranked], middle_places(lists)[ranked:]])
