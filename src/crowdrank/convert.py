@@ -18,7 +18,19 @@ from crowdrank.numerics.keys import MOST_BITS, count_runs, key_widths, packed, u
 from crowdrank.numerics.keys import TIED as TIED
 from crowdrank.numerics.keys import WON_LEFT as WON_LEFT
 from crowdrank.numerics.keys import WON_RIGHT as WON_RIGHT
-from crowdrank.study import LEFT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
+from crowdrank.study import (
+    LEFT,
+    TIE,
+    Codes,
+    Floats,
+    Grades,
+    JudgmentError,
+    Judgments,
+    Kind,
+    Pairs,
+    Rankings,
+    Vocabulary,
+)
 
 MOST_LEVELS = 32  # of grades; methods with parameters for each grade merge more grades into so many levels
 MOST_CELLS = 50_000_000  # of a table of all pairs of items of a task
@@ -182,13 +194,21 @@ def as_pairs(judgments: Judgments, *, pooled: bool = False, counted: bool = Fals
     return _stacked([own, *_pairs_of_lists(lists, judgments.vocabulary)])
 
 
+def of_kind(judgments: Judgments, kind: Kind) -> Judgments:
+    """The judgments of one kind; of pairs, also those that grades and rankings imply."""
+    if kind != "pairs":
+        return judgments.only(kind)
+    return replace(judgments.only("pairs"), pairs=as_pairs(judgments, counted=True))
+
+
 def in_order_of_time(pairs: Pairs) -> Pairs:
     """The pairs as they were given one after the other, where their times are known; those without a time come last."""
     if pairs.time is None or bool(np.all(pairs.time[1:] >= pairs.time[:-1])):
         return pairs
     order = np.argsort(pairs.time, kind="stable")
     columns = {name: getattr(pairs, name) for name in Pairs.__slots__}
-    return Pairs(**{name: None if column is None else column[order] for name, column in columns.items()})
+    ordered: dict[str, Any] = {name: column if column is None else column[order] for name, column in columns.items()}
+    return Pairs(**ordered)
 
 
 def _stacked(parts: Sequence[Pairs]) -> Pairs:

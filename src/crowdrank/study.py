@@ -128,6 +128,7 @@ class Judgments(Generic[FrameT]):
     pairs: Pairs
     rankings: Rankings
     notes: tuple[str, ...] = ()  # about the data, from reading them
+    origin: tuple[str, ...] = ()  # of each file or frame: what was understood
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -138,7 +138,7 @@ BAD = [
         ["v.parquet.gz: is not a valid Parquet file"],
     ),
     ("winner in parquet", "v.parquet", parquet(GOOD + b"x,a,b,q\n"), ["v.parquet:3: winner 'q' is neither"]),
-    ("suffix", "v.xlsx", GOOD, ["v.xlsx: unknown kind of file '.xlsx'", ".csv, .tsv, .jsonl or .parquet"]),
+    ("suffix", "v.xls", GOOD, ["v.xls: unknown kind of file '.xls'", ".csv, .tsv, .jsonl, .parquet or .xlsx"]),
     ("no suffix", "votes", GOOD, ["votes: unknown kind of file 'votes'"]),
     ("gz of nothing", "v.gz", gzip.compress(GOOD, mtime=0), ["v.gz: unknown kind of file"]),
     ("grade is text", "v.csv", GRADES + b"ann,y,good\n", ["v.csv:3: grade 'good' is not a finite number"]),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crowdrank.numerics.groups import grouped, ranges
 from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check_choice, check_not_negative
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Grades, Ids, Judgments, Pairs, Rankings, ids
 
 SpamKind = Literal["random", "malicious"]
 RowNumbers = NDArray[np.int64]

@@ -54,7 +54,7 @@ class Borda:
         score = _mean_share(
             as_rankings(judgments, counted=True),
             judgments.vocabulary,
-            annotator_weights(self.weights, judgments.vocabulary)
+            annotator_weights(self.weights, judgments.vocabulary),
         )
         return make_consensus(
             self.description, judgments, score, compared=links(judgments.only(*self.description.takes)), notes=notes

@@ -66,7 +66,16 @@ def _in_tables(judgments: Judgments) -> Contests:
     in_task = vocabulary.task_starts[lists.list_task], vocabulary.task_starts[lists.list_task + 1]
     by_task = np.argsort(lists.list_task, kind="stable")  # so that the table of one task stays in the cache
     _count_lists(
-        by_task, lists.counts, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table
+        by_task,
+        lists.counts,
+        lists.list_starts,
+        lists.entry,
+        lists.position,
+        lists.unlisted_below,
+        *in_task,
+        row,
+        place,
+        table,
     )
     first = vocabulary.task_starts[vocabulary.entry_task]
     number = _rows(row, place, size, table)
