@@ -139,12 +139,10 @@ class JudgmentFiles:
 
         return formats.read_by(*self.paths, by=by, columns=self.columns, top_k=self.top_k, scale=self.scale)
 
-    def read_gold(self, path: Path | None) -> Gold | None:
+    def read_gold(self, path: Path) -> Gold:
         """Gold from another file, or from what one of these files says is known."""
         from crowdrank import formats
 
-        if path is None:
-            return None
         inside = path.resolve() in [each.resolve() for each in self.paths]
         known = ("task", "item", "grade", "rank")
         columns = {role: name for role, name in self.columns.items() if role in known} if inside else {}

@@ -190,7 +190,8 @@ def rank(
     outputs.check([*files, *training.inputs, *options.given(gold)])
     _check_training(method, training)
     _check_gold(method, training, gold)
-    judgments, known, resampling = _read(study), study.read_gold(gold), _resampling(bootstrap, bootstrap_over, seed)
+    judgments, resampling = _read(study), _resampling(bootstrap, bootstrap_over, seed)
+    known = study.read_gold(gold) if gold else None
     parts = study.read_by(by) if by else {}
     with screen.progress():
         to_fit = _method_to_fit(chosen, training, judgments)

@@ -84,16 +84,18 @@ def parsed_line(path: Path, number: int, line: bytes) -> Record:
         raise JudgmentError(
             f"{path}:{number}: is not valid JSON: a number is too long, or the nesting too deep"
         ) from None
-    return _checked(f"{path}:{number}", record, "write one object on each line")
+    return _checked(f"{path}:{number}", record, line, "write one object on each line")
 
 
-def _checked(place: str, record: Any, advice: str) -> Record:
+def _checked(place: str, record: Any, text: bytes, advice: str) -> Record:
+    """What `text` says, if it is an object without half of a letter."""
     if not isinstance(record, dict):
         raise JudgmentError(f"{place}: is not a JSON object; {advice}")
-    try:
-        "".join(text for item in record.items() for text in map(str, item)).encode()
-    except UnicodeEncodeError:
-        raise JudgmentError(f"{place}: {SURROGATE}") from None
+    if LONE_SURROGATE.search(text):
+        try:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise JudgmentError(f"{place}: {SURROGATE}") from None
     return record
 
 
@@ -104,7 +106,8 @@ def _of_list(path: Path, content: Content) -> Iterator[tuple[str, Record]]:
     while document.next_mark() not in ("]", ""):
         number += 1
         place = f"{path}: object {number}"
-        yield place, _checked(place, document.decode(decoder, place), "the list must hold objects")
+        record = document.decode(decoder, place)
+        yield place, _checked(place, record, document.decoded.encode(), "the list must hold objects")
         if document.next_mark() == ",":
             document.skip(",", most=1)
             if document.next_mark() == "]":
@@ -125,6 +128,7 @@ class _Text:
 
     def __init__(self, path: Path, content: Content) -> None:
         self.path, self.blocks, self.rest, self.at = path, content(), "", 0
+        self.decoded = ""  # the text of the last value, where it has escaped letters
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self.ended = False
 
@@ -162,7 +166,8 @@ class _Text:
             try:
                 value, end = decoder.raw_decode(self.rest, self.at)
                 if end < len(self.rest) or not self.more():  # a number may go on in the next block
-                    self.at = end
+                    text = self.rest[self.at : end]
+                    self.decoded, self.at = (text if "\\u" in text else ""), end
                     return value
             except json.JSONDecodeError as error:
                 near_end = error.pos >= len(self.rest) - 20 or error.msg.startswith("Unterminated")

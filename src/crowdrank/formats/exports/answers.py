@@ -26,7 +26,8 @@ class Answers:
         self.left_out = Counter[str]()  # why → how many
         self.columns: dict[Kind, dict[str, list[Any]]] = {}
         self.places: dict[Kind, list[str]] = {}
-        self.seen = dict.fromkeys(set(given.values()), False)  # which of the user's paths lead to something
+        paths = {path for role, path in given.items() if role not in VALUES.values()}  # those name questions
+        self.seen = dict.fromkeys(paths, False)  # which of the user's paths lead to something
         for role in given:
             if role not in takes:
                 hint = did_you_mean(role, takes)
@@ -64,7 +65,7 @@ class Answers:
     def sources(self, meaning: Mapping[str, str], gold: bool = False) -> list[Source]:
         """The answers as tables, one for each kind."""
         for path, found in self.seen.items():
-            if not found and self.places and path not in self._questions():
+            if not found and self.places:
                 raise JudgmentError(f"{self.name}: nothing stands at {path!r} in any object")
         return [self._source(kind, meaning, gold) for kind in self.columns if self._keeps(kind)]
 

@@ -97,6 +97,9 @@ def _pairwise(number: int, user: Any, side: str, time: str) -> dict[str, Any]:
     return {**common, "created_at": time, "result": [result]}
 
 
+CANCELLED = {"was_cancelled": True}
+
+
 def ratings() -> list[dict[str, Any]]:
     """Ratings of documents, one of them known to be right, and a comment."""
     rows = [("d1", 4, 5), ("d2", 1, 2), ("d3", 3, 3)]
@@ -174,14 +177,14 @@ def argilla() -> list[dict[str, Any]]:
     ]
 
 
-def argilla_table() -> bytes:
+def argilla_table(users: int = 2) -> bytes:
     frame = pl.DataFrame(
         {
             "id": ["r1", "r2", "r3"],
             "text": ["x", "y", "z"],
             "lang": ["fr", "en", "en"],
             "relevance.responses": [[5, 4], [1, 2], [3]],
-            "relevance.responses.users": [["u1", "u2"], ["u1", "u2"], ["u1"]],
+            "relevance.responses.users": [["u1", "u2"][:users], ["u1", "u2"], ["u1"]],
             "relevance.responses.status": [["submitted", "submitted"], ["submitted", "draft"], ["discarded"]],
             "relevance.suggestion": [5, None, 2],
             "relevance.suggestion.agent": ["gpt", None, "gpt"],
@@ -196,16 +199,27 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
+def _battle(number: int, left: str, right: str, winner: str, user: int, language: str, time: float) -> dict[str, Any]:
+    return {
+        "question_id": f"q{number}",
+        "model_a": left,
+        "model_b": right,
+        "winner": winner,
+        "judge": f"arena_user_{user}",
+        "conversation_a": [{"role": "user", "content": "hi"}] * (number % 2),
+        "turn": 1,
+        "anony": number != 3,
+        "language": language,
+        "tstamp": time,
+    }
+
+
 BATTLES = [
-    {"question_id": "q1", "model_a": "gpt", "model_b": "llama", "winner": "model_a", "judge": "arena_user_1", "turn": 1,
-     "anony": True, "language": "English", "tstamp": 1682351591.0, "conversation_a": [{"role": "user", "content": "hi"}]},
-    {"question_id": "q2", "model_a": "llama", "model_b": "mistral", "winner": "tie (bothbad)", "judge": "arena_user_2",
-     "turn": 1, "anony": True, "language": "French", "tstamp": 1682351592.5, "conversation_a": []},
-    {"question_id": "q3", "model_a": "gpt", "model_b": "mistral", "winner": "model_b", "judge": "arena_user_1", "turn": 2,
-     "anony": False, "language": "English", "tstamp": 1682351593.0, "conversation_a": []},
-    {"question_id": "q4", "model_a": "mistral", "model_b": "gpt", "winner": "tie", "judge": "arena_user_3", "turn": 1,
-     "anony": True, "language": "English", "tstamp": 1682351590.0, "conversation_a": []},
-]  # fmt: skip
+    _battle(1, "gpt", "llama", "model_a", 1, "English", 1682351591.0),
+    _battle(2, "llama", "mistral", "tie (bothbad)", 2, "French", 1682351592.5),
+    _battle(3, "gpt", "mistral", "model_b", 1, "English", 1682351593.0),
+    _battle(4, "mistral", "gpt", "tie", 3, "English", 1682351590.0),
+]
 ARENA_55K = """id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie
 30192,gpt,llama,"[""Is it, or not?""]","[""yes""]","[""no""]",1,0,0
 53567,llama,mistral,"[""Line
@@ -238,13 +252,28 @@ def arena_140k() -> bytes:
     )
 
 
-MTURK = """"HITId","HITTypeId","Title","AssignmentId","WorkerId","AssignmentStatus","AcceptTime","SubmitTime","WorkTimeInSeconds","Input.image_url","Input.query","Answer.relevance","Approve","Reject"
-"H1","T","Rate, please","A1","W1","Approved","Mon Jan 14 10:20:30 PST 2019","Mon Jan 14 10:21:30 PST 2019","60","http://x/1.png","cats","4","x",""
-"H1","T","Rate, please","A2","W2","Submitted","Mon Jan 14 10:20:30 PST 2019","Mon Jan 14 10:22:30 PST 2019","60","http://x/1.png","cats","5","",""
-"H2","T","Rate, please","A3","W1","Rejected","Mon Jan 14 10:20:30 PST 2019","Mon Jan 14 10:23:30 PST 2019","6","http://x/2.png","cats","1","","bad work"
-"H2","T","Rate, please","A4","W2","Approved","Mon Jan 14 10:20:30 PST 2019","Mon Jan 14 10:24:30 PST 2019","60","http://x/2.png","cats","2","x",""
-"H2","T","Rate, please","A5","W3","Approved","Mon Jan 14 10:20:30 PST 2019","Mon Jan 14 10:25:30 PST 2019","60","http://x/2.png","cats","","x",""
-"""
+MTURK_COLUMNS = (
+    "HITId", "HITTypeId", "Title", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime",
+    "WorkTimeInSeconds", "Input.image_url", "Input.query", "Answer.relevance", "Approve", "Reject",
+)  # fmt: skip
+MTURK_ROWS = [
+    ("H1", "A1", "W1", "Approved", "21", "1.png", "4"),
+    ("H1", "A2", "W2", "Submitted", "22", "1.png", "5"),
+    ("H2", "A3", "W1", "Rejected", "23", "2.png", "1"),
+    ("H2", "A4", "W2", "Approved", "24", "2.png", "2"),
+    ("H2", "A5", "W3", "Approved", "25", "2.png", ""),
+]
+MTURK = "\n".join(
+    ",".join(f'"{cell}"' for cell in row)
+    for row in (
+        MTURK_COLUMNS,
+        *(
+            (hit, "T", "Rate, please", assignment, worker, status, "Mon Jan 14 10:20:30 PST 2019",
+             f"Mon Jan 14 10:{minute}:30 PST 2019", "60", f"http://x/{image}", "cats", grade, "x", "")
+            for hit, assignment, worker, status, minute, image, grade in MTURK_ROWS
+        ),
+    )
+)  # fmt: skip
 
 
 def mturk_forms() -> str:
@@ -275,12 +304,21 @@ TOLOKA = "\t".join(
     )
 )  # fmt: skip
 
-PREFERENCES = [
-    {"prompt": "Why?", "chosen": [{"role": "assistant", "content": "yes"}], "rejected": [{"role": "assistant", "content": "no"}],
-     "chosen_model": "gpt", "rejected_model": "llama", "score_chosen": 8.0, "score_rejected": 3.5, "lang": "en"},
-    {"prompt": "Où?", "chosen": [{"role": "assistant", "content": "là"}], "rejected": [{"role": "assistant", "content": ""}],
-     "chosen_model": "mistral", "rejected_model": "llama", "score_chosen": 8.0, "score_rejected": 8.0, "lang": "fr"},
-]  # fmt: skip
+
+def _preference(prompt: str, chosen: str, rejected: str, lang: str) -> dict[str, Any]:
+    return {
+        "prompt": prompt,
+        "chosen": [{"role": "assistant", "content": f"{prompt} yes"}],
+        "rejected": [{"role": "assistant", "content": ""}],
+        "chosen_model": chosen,
+        "rejected_model": rejected,
+        "score_chosen": 8.0,
+        "score_rejected": 3.5,
+        "lang": lang,
+    }
+
+
+PREFERENCES = [_preference("Why?", "gpt", "llama", "en"), _preference("Où?", "mistral", "llama", "fr")]
 
 
 def ultrafeedback() -> list[dict[str, Any]]:
