@@ -168,7 +168,7 @@ BAD = [
     ("JSON array", "v.jsonl", JSON + b'["a","b"]\n', ["v.jsonl:2: is not a JSON object"]),
     ("JSON number", "v.jsonl", b"\n3\n", ["v.jsonl:2: is not a JSON object"]),
     ("JSON null", "v.jsonl", b"null\n", ["v.jsonl:1: is not a JSON object"]),
-    ("JSON over lines", "v.jsonl", b"[\n" + JSON + b"]\n", ["v.jsonl:1: is not valid JSON"]),
+    ("JSON list without end", "v.jsonl", b"[\n" + JSON, ["v.jsonl: ends within its list, after 1 objects"]),
     ("JSON two on a line", "v.jsonl", JSON.strip() + JSON, ["v.jsonl:1: is not valid JSON"]),
     ("JSON nested deep", "v.jsonl", b"[" * 100_000, ["v.jsonl:1: is not valid JSON"]),
     ("JSON without winner", "v.jsonl", JSON + b'\n{"left":"a","right":"b"}\n', ["v.jsonl:3: winner is missing"]),

@@ -45,7 +45,7 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="The name of a column in your file, for example annotator=user; in JSON also left=data.answer_a. "
+        help="The name of a column in your file, for example annotator=user; in JSON also left=data.a. "
         "list=NAME is the column that separates several rankings by one annotator. May be repeated.",
     ),
 ]

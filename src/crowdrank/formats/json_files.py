@@ -24,6 +24,7 @@ LONG = 500  # bytes: in files of several blocks, columns of longer texts are loa
 PEEKED = 50  # objects by which a file is recognised
 DEEPEST = 20  # levels of nested objects that have a name as data.answer.text
 BLANK = " \t\r\n"
+LIST = re.compile(rb"\[\s*[{\]]")  # how a list of objects begins
 # An escape of half a surrogate pair: the first half without the second, or the second without the first.
 LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
@@ -33,17 +34,22 @@ SURROGATE = "contains half of a surrogate pair, which is no letter; write it ane
 Record = dict[str, Any]
 
 
-def first_mark(content: Content) -> bytes:
-    """The first character of a document that is not blank."""
+def is_list(content: Content) -> bool:
+    """Whether a document is a list of objects, and not an object on every line."""
     for block in content():
         if text := block.removeprefix(BYTE_ORDER_MARK).lstrip():
-            return text[:1]
-    return b""
+            return LIST.match(text) is not None
+    return False
+
+
+def has_lone_surrogate(text: bytes) -> bool:
+    """Whether a text has half of an escaped letter."""
+    return (b"\\ud" in text or b"\\uD" in text) and LONE_SURROGATE.search(text) is not None
 
 
 def objects(path: Path, content: Content) -> Iterator[tuple[str, Record]]:
     """Every object of a list, or of the lines of a file, with its place."""
-    if first_mark(content) == b"[":
+    if is_list(content):
         yield from _of_list(path, content)
         return
     for first, block in line_blocks(path, content):
@@ -91,7 +97,7 @@ def _checked(place: str, record: Any, text: bytes, advice: str) -> Record:
     """What `text` says, if it is an object without half of a letter."""
     if not isinstance(record, dict):
         raise JudgmentError(f"{place}: is not a JSON object; {advice}")
-    if LONE_SURROGATE.search(text):
+    if has_lone_surrogate(text):
         try:
             json.dumps(record, ensure_ascii=False).encode()
         except UnicodeEncodeError:
@@ -201,7 +207,7 @@ def flat(record: Mapping[str, Any], above: str = "", level: int = 0) -> Iterator
 
 def of_json(path: Path, content: Content) -> Source:
     """A JSON document as a table."""
-    return _of_objects(path, content) if first_mark(content) == b"[" else of_json_lines(path, content)
+    return _of_objects(path, content) if is_list(content) else of_json_lines(path, content)
 
 
 def _of_objects(path: Path, content: Content) -> Source:
@@ -294,7 +300,7 @@ def _block(path: Path, first: int, block: bytes) -> tuple[pl.DataFrame, np.ndarr
     if not numbered:
         return pl.DataFrame(), lines
     try:
-        if LONE_SURROGATE.search(block):
+        if has_lone_surrogate(block):
             raise pl.exceptions.ComputeError("which polars replaces by a question mark")
         frame = pl.read_ndjson(b"\n".join(line for _, line in numbered), infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):

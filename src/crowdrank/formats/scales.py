@@ -42,7 +42,7 @@ def graded_by(source: Source, column: str, scale: Sequence[str] | None) -> Sourc
 def _refuse_words(source: Source, column: str) -> None:
     """Refuse a column of which no cell is a number: a few words are a scale that the user must order."""
     values = source.load(column)
-    if values.dtype.is_numeric() or not len(values):
+    if values.dtype not in (pl.String, pl.Categorical, pl.Enum) or not len(values):
         return
     words = as_text(values).str.strip_chars().drop_nulls().unique().sort()
     words = words.filter(words != "")

@@ -209,7 +209,8 @@ def _rankings(path: Path, election: Election, wanted: Wanted) -> Source:
 
 
 def _grades(path: Path, election: Election, wanted: Wanted) -> Source:
-    size = max(election.categories, int(election.facts.get("NUMBER CATEGORIES", "0") or 0), 1)
+    said = election.facts.get("NUMBER CATEGORIES", "")
+    size = max(election.categories, int(said) if re.fullmatch(r"\d{1,4}", said) else 0, 1)
     names, task = _names(election), _task(path)
     rows = list[tuple[str, str, str, int, int]]()
     for voter, line, groups in _voters(path, election):

@@ -15,6 +15,7 @@ from crowdrank.settings import did_you_mean
 from crowdrank.study import JudgmentError
 
 ROLES = (*NAMES, "by")
+JUDGED = ("item", "grade", "rank", "left", "right", "winner", "loser")  # what a judgment is about, and what it says
 SHOWN = 12
 
 
@@ -96,10 +97,11 @@ def crowd_roles(
     if is_judgment(given):
         return dict(given)
     pairs = sides(list(inputs))
-    if len(inputs) == len(outputs) == 1 and not given:
-        return {"item": inputs[0], "grade": outputs[0]}
-    if len(inputs) == 2 and len(pairs) == 1 and len(outputs) == 1 and not given:
-        return {"left": pairs[0][0], "right": pairs[0][1], "winner": outputs[0]}
+    if len(outputs) == 1 and given.keys().isdisjoint(JUDGED):
+        if len(inputs) == 1:
+            return {**given, "item": inputs[0], "grade": outputs[0]}
+        if len(inputs) == 2 and len(pairs) == 1:
+            return {**given, "left": pairs[0][0], "right": pairs[0][1], "winner": outputs[0]}
     raise JudgmentError(f"{source.name}: {_which_columns(tool, inputs, outputs, pairs)}")
 
 
