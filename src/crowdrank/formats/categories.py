@@ -25,7 +25,7 @@ def by_category(sources: Sequence[Source], by: str) -> dict[str, list[Source]]:
         )
     if not names:
         raise JudgmentError(f"{by} is empty in all rows: there is no category")
-    return {
+    parts = {
         name: [
             replace(source.rows_where((label == name).fill_null(False).to_numpy()), notes=())
             for source, label in zip(sources, labels, strict=True)
@@ -33,6 +33,10 @@ def by_category(sources: Sequence[Source], by: str) -> dict[str, list[Source]]:
         ]
         for name in names
     }
+    if nowhere := sum(label.null_count() for label in labels):
+        first = parts[names[0]]
+        first[0] = replace(first[0], notes=(f"rows without {by}, which are in no category: {nowhere:,}",))
+    return parts
 
 
 def _labels(source: Source, by: str) -> pl.Series:

@@ -57,7 +57,8 @@ def judgments_of(
         assert part.kind is not None
         notes += source.notes
         if "annotator" not in part.roles:
-            notes.append(f"{source.name} has no annotator column: all its judgments count as those of one annotator")
+            nobody = "does not say who judged" if source.tool else "has no annotator column"
+            notes.append(f"{source.name} {nobody}: all its judgments count as those of one annotator")
         notes += unused(source.name, source.columns, given, source.paths, part.kind)
         notes += _add_time(part, given)
     vocabulary = study.vocabulary(frame)
