@@ -11,7 +11,19 @@ import sys
 
 import typer
 
-from crowdrank.cli import compare, convert, evaluate, methods, predict, rank, read, replay, simulate, train, warm_up
+from crowdrank.cli import (
+    compare,
+    convert_file,
+    evaluate,
+    methods,
+    predict,
+    rank,
+    read,
+    replay,
+    simulate,
+    train,
+    warm_up,
+)
 from crowdrank.cli import next as next_command
 
 app = typer.Typer(
@@ -24,7 +36,7 @@ app = typer.Typer(
 )
 app.command("rank")(rank.rank)
 app.command("read")(read.read)
-app.command("convert")(convert.convert)
+app.command("convert")(convert_file.convert)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)
