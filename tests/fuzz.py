@@ -17,12 +17,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import crowdrank as cr
+import exports
 from crowdrank.settings import InputError
 
 SECONDS = 20  # for one mutant
@@ -72,6 +74,15 @@ def rank(path: Path) -> None:
     if len(judgments):
         name = {"pairs": "elo", "rankings": "rrf", "grades": "mean"}[judgments.kinds[0]]
         str(cr.fit(name, judgments).ranking)
+
+
+def read_export(path: Path) -> None:
+    """Read an export as its sample is read, with its gold and its categories; fit what is quick."""
+    columns = exports.COLUMNS.get(path.name)
+    judgments = cr.read(path, columns=columns)
+    for kind in judgments.kinds:
+        name = {"pairs": "elo", "rankings": "borda", "grades": "mean"}[kind]
+        str(cr.fit(name, judgments.only(kind)).ranking)
 
 
 def study() -> Any:
@@ -129,6 +140,13 @@ KINDS = [
     Kind("features.csv", table({"item": list("xyz"), "age": [2.5, 1.0, 0.1]}), cr.read_features),
     Kind("features.txt", text(FEATURES), cr.read_features),
     Kind("side.toml", text(SIDE), cr.read_side),
+    *(
+        Kind(name, partial(Path.write_bytes, data=whole), read_export, name.endswith("json"), name.endswith("parquet"))
+        for name, whole in exports.WHOLE.items()
+    ),
+    Kind("known.json", partial(Path.write_bytes, data=json.dumps(exports.ratings()).encode()), cr.read_gold, True),
+    Kind("known.tsv", partial(Path.write_bytes, data=exports.TOLOKA.encode()), cr.read_gold),
+    Kind("votes.xlsx", table(VOTES), rank),
     Kind("state.json", save_state, use_state, structure=True),
     Kind("crf.json", save_trained("crf", max_iter=3), use_trained, structure=True),
     Kind("boosted.json", save_trained("boosted", rounds=2, models=1), use_trained, structure=True),
@@ -184,7 +202,8 @@ def mutate(kind: Kind, whole: bytes, rng: np.random.Generator) -> bytes:
     """A mutant of a file. The checksum of JSON is left out half of the time, and the content of .gz mutated."""
     if kind.structure and rng.random() < 0.7:
         content = json.loads(whole)
-        content.pop("checksum", None)
+        if isinstance(content, dict):
+            content.pop("checksum", None)
         return json.dumps(changed_part(content, rng)).encode()
     if kind.structure and rng.random() < 0.5:
         return mutant(whole.replace(b'"checksum"', b'"other"'), rng)

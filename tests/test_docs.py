@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+import exports
 from crowdrank.evaluation.measures import FAMILIES
 from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.methods.catalogue import ALL, names_elsewhere
@@ -63,6 +64,8 @@ def user_files(tmp_path, monkeypatch):
         lines = [f"q1 Q0 {item} {rank} {9 - rank} {system}" for rank, item in enumerate(order, 1)]
         Path(f"{system}.txt").write_text("\n".join(lines))
     Path("qrels.txt").write_text("q1 0 x 1\nq1 0 y 0\n")
+    for name, content in exports.WHOLE.items():
+        Path(name).write_bytes(content)
 
 
 def blocks(page: str, language: str) -> list[str]:

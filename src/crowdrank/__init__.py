@@ -26,6 +26,7 @@ _PUBLIC = (
     "formats.gold",
     "formats.judgments",
     "formats.read",
+    "formats.read_by",
     "formats.read_folds",
     "formats.read_gold",
     "formats.read_ranking",

@@ -18,6 +18,7 @@ from crowdrank.evaluation.neighbours import neighbours as neighbours
 from crowdrank.formats import gold as gold
 from crowdrank.formats import judgments as judgments
 from crowdrank.formats import read as read
+from crowdrank.formats import read_by as read_by
 from crowdrank.formats import read_folds as read_folds
 from crowdrank.formats import read_gold as read_gold
 from crowdrank.formats import read_ranking as read_ranking

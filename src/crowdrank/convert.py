@@ -13,16 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics import list_pairs
-from crowdrank.numerics.groups import grouped, run_starts
+from crowdrank.numerics.groups import grouped, ranges, run_starts
 from crowdrank.numerics.keys import MOST_BITS, count_runs, key_widths, packed, unpacked
 from crowdrank.numerics.keys import TIED as TIED
 from crowdrank.numerics.keys import WON_LEFT as WON_LEFT
 from crowdrank.numerics.keys import WON_RIGHT as WON_RIGHT
-from crowdrank.study import LEFT, TIE, Codes, Floats, Grades, JudgmentError, Judgments, Pairs, Rankings, Vocabulary
+from crowdrank.study import (
+    LEFT,
+    TIE,
+    Codes,
+    Floats,
+    Grades,
+    JudgmentError,
+    Judgments,
+    Kind,
+    Pairs,
+    Rankings,
+    Vocabulary,
+)
 
 MOST_LEVELS = 32  # of grades; methods with parameters for each grade merge more grades into so many levels
 MOST_CELLS = 50_000_000  # of a table of all pairs of items of a task
 MOST_PAIRS = 5_000_000  # of lists and grades; a fit needs up to 170 bytes for each
+MOST_ROWS = 20_000_000  # of equal lists that are written out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,14 +81,17 @@ def _distinct(grade: Floats) -> tuple[Floats, Codes]:
     return value, code.astype(np.int32)
 
 
-def as_rankings(judgments: Judgments) -> Rankings:
-    """The study's rankings, and each annotator's grades on a task as one more list, best grade first."""
+def as_rankings(judgments: Judgments, *, counted: bool = False) -> Rankings:
+    """The study's rankings, and each annotator's grades on a task as one more list, best grade first.
+
+    A list that stands for several equal ones is written out as often, unless the method counts them (`counted`).
+    """
+    first = judgments.rankings if counted else _written_out(judgments.rankings)
     if not len(judgments.grades):
-        return judgments.rankings
+        return first
     graded = _grades_as_rankings(judgments.grades, judgments.vocabulary)
     if not len(judgments.rankings):
         return graded
-    first = judgments.rankings
     return Rankings(
         list_annotator=np.concatenate([first.list_annotator, graded.list_annotator]),
         list_task=np.concatenate([first.list_task, graded.list_task]),
@@ -83,12 +99,43 @@ def as_rankings(judgments: Judgments) -> Rankings:
         row_list=np.concatenate([first.row_list, graded.row_list + np.int32(len(first.list_annotator))]),
         entry=np.concatenate([first.entry, graded.entry]),
         position=np.concatenate([first.position, graded.position]),
+        list_count=None if first.list_count is None else np.concatenate([first.counts, graded.counts]),
     )
 
 
-def as_lists(judgments: Judgments) -> Rankings:
+def lists_of(lists: Rankings, which: NDArray[np.integer]) -> Rankings:
+    """Whole lists, in the order given; they may repeat."""
+    starts = lists.list_starts
+    lengths = np.diff(starts)[which]
+    rows = ranges(starts[:-1][which], lengths)
+    return Rankings(
+        list_annotator=lists.list_annotator[which],
+        list_task=lists.list_task[which],
+        unlisted_below=lists.unlisted_below[which],
+        row_list=np.repeat(np.arange(len(which), dtype=np.int32), lengths),
+        entry=lists.entry[rows],
+        position=lists.position[rows],
+        list_count=None if lists.list_count is None else lists.list_count[which],
+        list_time=None if lists.list_time is None else lists.list_time[which],
+    )
+
+
+def _written_out(lists: Rankings) -> Rankings:
+    """Every list as often as it was given."""
+    if lists.list_count is None:
+        return lists
+    rows = int((np.diff(lists.list_starts) * lists.counts).sum())
+    if rows > MOST_ROWS:
+        raise JudgmentError(
+            f"{int(lists.counts.sum()):,} rankings have {rows:,} rows, more than the {MOST_ROWS:,} that this method "
+            "writes out: use one that counts equal rankings (borda, plackett-luce, mallows, condorcet, bradley-terry)"
+        )
+    return replace(lists_of(lists, np.repeat(np.arange(len(lists.counts)), lists.counts)), list_count=None)
+
+
+def as_lists(judgments: Judgments, *, counted: bool = False) -> Rankings:
     """As `as_rankings`, with every entry once in a list: repeated grades of an item count as their mean."""
-    lists = as_rankings(judgments)
+    lists = as_rankings(judgments, counted=counted)
     return _once_each(lists) if len(judgments.grades) else lists
 
 
@@ -132,23 +179,40 @@ def middle_places(lists: Rankings) -> Floats:
     return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
 
 
-def as_pairs(judgments: Judgments, *, pooled: bool = False) -> Pairs:
+def as_pairs(judgments: Judgments, *, pooled: bool = False, counted: bool = False) -> Pairs:
     """Every preference of the study as a pair: its own pairs, and those between the items of each list.
 
     `pooled`: who gave a preference does not matter. Those of lists and grades are then counted for each two items, and
     have weights instead of strengths: as many rows as items that were compared, however many annotators there are.
+    `counted`: the method uses weights, so that pairs of a list that stands for several equal ones are written once.
     """
-    lists = as_rankings(judgments)
+    own, lists = in_order_of_time(judgments.pairs), as_rankings(judgments, counted=pooled or counted)
     if not len(lists):
-        return judgments.pairs
-    own = judgments.pairs
+        return own
     if pooled:
         return _stacked([replace(own, strength=None), _counted_pairs(lists, judgments.vocabulary)])
     return _stacked([own, *_pairs_of_lists(lists, judgments.vocabulary)])
 
 
+def of_kind(judgments: Judgments, kind: Kind) -> Judgments:
+    """The judgments of one kind; of pairs, also those that grades and rankings imply."""
+    if kind != "pairs":
+        return judgments.only(kind)
+    return replace(judgments.only("pairs"), pairs=as_pairs(judgments, counted=True))
+
+
+def in_order_of_time(pairs: Pairs) -> Pairs:
+    """The pairs as they were given one after the other, where their times are known; those without a time come last."""
+    if pairs.time is None or bool(np.all(pairs.time[1:] >= pairs.time[:-1])):
+        return pairs
+    order = np.argsort(pairs.time, kind="stable")
+    columns = {name: getattr(pairs, name) for name in Pairs.__slots__}
+    ordered: dict[str, Any] = {name: column if column is None else column[order] for name, column in columns.items()}
+    return Pairs(**ordered)
+
+
 def _stacked(parts: Sequence[Pairs]) -> Pairs:
-    columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__}
+    columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__ if name != "time"}
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
 
 
@@ -190,11 +254,11 @@ def _neighbours_in_grades(grades: Grades, vocabulary: Vocabulary) -> tuple[Codes
     return entry[first], entry[first + 1]
 
 
-def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int]) -> Any:
-    """The columns of all parts, concatenated: 1 for a part without the column; None where no part has it."""
+def stacked_or_none(columns: Sequence[NDArray[Any] | None], lengths: Sequence[int], filling: float = 1.0) -> Any:
+    """The columns of all parts, concatenated, filled for a part without the column; None where no part has it."""
     if all(column is None for column in columns):
         return None
-    filled = [np.ones(n) if column is None else column for column, n in zip(columns, lengths, strict=True)]
+    filled = [np.full(n, filling) if column is None else column for column, n in zip(columns, lengths, strict=True)]
     return np.concatenate(filled)
 
 
@@ -230,6 +294,7 @@ def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pai
     """The pairs within lists, and those of lists with the items they put below."""
     check_pair_count(count_pairs(lists, vocabulary))
     rows, n, nothing = _kernel_lists(lists, vocabulary), vocabulary.n_entries, np.zeros(0, np.int32)
+    rows = rows._replace(annotator=np.arange(len(lists.list_annotator), dtype=np.int32))  # the list of each pair first
     none, no_strength = np.zeros(0, np.int8), np.zeros(0)
     inner = list_pairs.write_inner_pairs(rows, nothing, nothing, nothing, none, no_strength)
     outer = list_pairs.write_outer_pairs(rows, n, nothing, nothing, nothing, none)
@@ -237,7 +302,13 @@ def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pai
     strength = np.empty(inner)
     list_pairs.write_inner_pairs(rows, within.annotator, within.left, within.right, within.outcome, strength)
     list_pairs.write_outer_pairs(rows, n, below.annotator, below.left, below.right, below.outcome)
-    return replace(within, strength=strength), below
+    return _of_lists(replace(within, strength=strength), lists), _of_lists(below, lists)
+
+
+def _of_lists(pairs: Pairs, lists: Rankings) -> Pairs:
+    """Pairs that have the number of their list in place of its annotator, with that annotator and the list's count."""
+    weight = None if lists.list_count is None else lists.list_count[pairs.annotator].astype(np.float64)
+    return replace(pairs, annotator=lists.list_annotator[pairs.annotator], weight=weight)
 
 
 def _room(size: int) -> Pairs:
@@ -256,8 +327,9 @@ def _counted_pairs(lists: Rankings, vocabulary: Vocabulary) -> Pairs:
     for task in np.flatnonzero(np.diff(first_list)):
         size = int(starts[task + 1] - starts[task])
         check_pair_count(size * size, MOST_CELLS)
-        wins, ties = np.zeros((2, size, size), np.int32)
-        list_pairs.count_in_table(rows, by_task[first_list[task] : first_list[task + 1]], starts[task], wins, ties)
+        wins, ties = np.zeros((2, size, size), np.int64)
+        wanted = by_task[first_list[task] : first_list[task + 1]]
+        list_pairs.count_in_table(rows, lists.counts, wanted, starts[task], wins, ties)
         for table, result in ((wins, LEFT), (ties, TIE)):
             one, other = np.nonzero(table)
             first = np.int32(starts[task])

@@ -65,6 +65,7 @@ class Grades:
     annotator: Codes
     entry: Codes
     grade: Floats
+    time: Floats | None = None  # seconds since 1970, NaN where not known
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -80,6 +81,7 @@ class Pairs:
     outcome: NDArray[np.int8]  # LEFT, RIGHT or TIE
     weight: Floats | None = None  # how many votes each counts as; without weights, 1
     strength: Floats | None = None  # how strongly the winner is preferred, if given or derived from lists and grades
+    time: Floats | None = None  # seconds since 1970, NaN where not known
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -95,9 +97,16 @@ class Rankings:
     row_list: Codes
     entry: Codes
     position: Floats
+    list_count: NDArray[np.int64] | None = None  # how many equal lists each stands for; without it, 1
+    list_time: Floats | None = None  # seconds since 1970, NaN where not known
 
     def __len__(self) -> int:
         return len(self.row_list)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many equal lists each list stands for."""
+        return np.ones(len(self.list_annotator), np.int64) if self.list_count is None else self.list_count
 
     @property
     def list_starts(self) -> NDArray[np.int64]:
@@ -119,6 +128,7 @@ class Judgments(Generic[FrameT]):
     pairs: Pairs
     rankings: Rankings
     notes: tuple[str, ...] = ()  # about the data, from reading them
+    origin: tuple[str, ...] = ()  # of each file or frame: what was understood
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -128,7 +138,7 @@ class Judgments(Generic[FrameT]):
     @property
     def counts(self) -> dict[Kind, int]:
         """How many judgments of each kind there are; a ranking is one, however long."""
-        return {"grades": len(self.grades), "pairs": len(self.pairs), "rankings": len(self.rankings.list_annotator)}
+        return {"grades": len(self.grades), "pairs": len(self.pairs), "rankings": int(self.rankings.counts.sum())}
 
     def only(self, *kinds: Kind) -> Judgments:
         """The same study without its judgments of other kinds."""
@@ -153,7 +163,7 @@ class Judgments(Generic[FrameT]):
     def per_annotator(self) -> NDArray[np.int64]:
         """How many judgments each annotator gave; a row of a ranking counts as one."""
         n, lists = len(self.vocabulary.annotators), self.rankings
-        listed = np.bincount(lists.list_annotator, np.diff(lists.list_starts), n).astype(np.int64)
+        listed = np.bincount(lists.list_annotator, np.diff(lists.list_starts) * lists.counts, n).astype(np.int64)
         return np.asarray(
             np.bincount(self.grades.annotator, minlength=n) + np.bincount(self.pairs.annotator, minlength=n) + listed
         )

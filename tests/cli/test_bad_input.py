@@ -31,7 +31,7 @@ WRONG = {
     "gold of no use by default": ("rank grades.parquet --gold gold.csv", "gda does not use gold"),
     "missing folder": ("rank votes.csv --out no/such/r.csv", "no/such/r.csv: there is no folder no/such"),
     "a folder": ("rank votes.csv --out folder.csv", "folder.csv: is a folder"),
-    "unknown suffix": ("rank votes.csv --out r.xlsx", "r.xlsx: unknown kind of file '.xlsx'; it must be .csv"),
+    "unknown suffix": ("rank votes.csv --out r.xls", "r.xls: unknown kind of file '.xls'; it must be .csv"),
     "no suffix": ("rank votes.csv --out r", "r: unknown kind of file"),
     "out is an input": ("rank votes.csv --out votes.csv", "votes.csv: is named twice"),
     "out is the gold": ("rank votes.csv --gold gold.csv --out gold.csv", "gold.csv: is named twice"),

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 import crowdrank as cr
-from crowdrank.formats.files import most_bytes
+from crowdrank.formats.compressed import most_bytes
 from crowdrank.settings import SettingError
 
 VOTES = "annotator,left,right,winner\nann,a,b,a\nbob,b,c,b\n"

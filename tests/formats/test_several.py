@@ -150,7 +150,7 @@ def test_a_study_of_two_kinds_is_no_file(tmp_path):
     assert left_behind(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["out.xlsx", "out", "none/out.csv", "folder.csv"])
+@pytest.mark.parametrize("name", ["out.xls", "out", "none/out.csv", "folder.csv"])
 def test_what_cannot_be_written_is_said_and_nothing_else_is_written(tmp_path, name):
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "first.csv").write_text("old")

@@ -172,18 +172,18 @@ def test_grades_have_no_weights_to_miss():
     assert not [note for note in notes if "weights" in note]
 
 
-@pytest.mark.parametrize("value", ["grade", "rank"])
-@pytest.mark.parametrize("column", ["weight", "strength"])
+@pytest.mark.parametrize(("value", "column"), [("grade", "weight"), ("grade", "strength"), ("rank", "strength")])
 def test_grades_and_rankings_with_a_column_of_pairs_say_that_it_is_not_used(tmp_path, value, column):
     """It changes nothing, may hold anything, and is named; what is not there is not missed."""
     (tmp_path / "a.csv").write_text(f"annotator,item,{value},{column}\nann,x,1,heavy\nann,y,2,\n")
     (tmp_path / "b.csv").write_text(f"annotator,item,{value}\nbob,x,1\nbob,y,2\n")
     cr.write(pl.DataFrame(WITH_BOTH), tmp_path / "pairs.csv")
     study = cr.read(tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "pairs.csv")
-    assert study.notes == (f"{tmp_path / 'a.csv'}: column '{column}' is not used: only pairs have a {column}",)
+    owners = {"weight": "only pairs and rankings have a weight", "strength": "only pairs have a strength"}
+    assert study.notes == (f"{tmp_path / 'a.csv'}: column '{column}' is not used: {owners[column]}",)
     assert study.notes[0] in cr.Borda().fit(study).notes
     said = cr.judgments({"item": ["x", "y"], value: [1, 2], "n": [1, 2]}, columns={column: "n"}).notes
-    assert said[-1] == f"the data frame: column 'n' is not used: only pairs have a {column}"
+    assert said[-1] == f"the data frame: column 'n' is not used: {owners[column]}"
 
 
 def test_quality_is_the_weighted_share():

@@ -11,7 +11,19 @@ import sys
 
 import typer
 
-from crowdrank.cli import compare, evaluate, methods, predict, rank, replay, simulate, train, warm_up
+from crowdrank.cli import (
+    compare,
+    convert_file,
+    evaluate,
+    methods,
+    predict,
+    rank,
+    read,
+    replay,
+    simulate,
+    train,
+    warm_up,
+)
 from crowdrank.cli import next as next_command
 
 app = typer.Typer(
@@ -23,6 +35,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("rank")(rank.rank)
+app.command("read")(read.read)
+app.command("convert")(convert_file.convert)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("compare")(compare.compare)

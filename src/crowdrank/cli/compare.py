@@ -51,8 +51,8 @@ def compare(
     from crowdrank import formats
     from crowdrank.evaluation import comparison
 
-    judgments = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k).read()
-    gold_values = formats.read_gold(gold)
+    study = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k)
+    judgments, gold_values = study.read(), study.read_gold(gold)
     with screen.progress():
         result = comparison.compare(
             judgments,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 
 if TYPE_CHECKING:
-    from crowdrank.study import Judgments
+    from crowdrank.study import Gold, Judgments
 
 GOLD = "File with the columns item, one of grade, score or rank, and task if there are several tasks."
 
@@ -19,8 +19,16 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILES",
-        help="Files of judgments: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst; TREC runs; "
-        "LETOR rank aggregation files.",
+        help="Files of judgments: .csv, .tsv, .jsonl, .parquet or .xlsx, each also with .gz or .zst; TREC runs; LETOR "
+        "rank aggregation files; exports of other tools (docs/formats.md).",
+        show_default=False,
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORDS",
+        help="Grades in words, from the worst to the best, separated by commas: bad,fair,good.",
         show_default=False,
     ),
 ]
@@ -37,7 +45,7 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="ROLE=NAME",
-        help="The name of a column in your file, for example annotator=user. "
+        help="The name of a column in your file, for example annotator=user; in JSON also left=data.a. "
         "list=NAME is the column that separates several rankings by one annotator. May be repeated.",
     ),
 ]
@@ -118,11 +126,27 @@ class JudgmentFiles:
     paths: Sequence[Path]
     columns: Mapping[str, str] = field(default_factory=dict)  # role → the name of the column
     top_k: bool | None = None
+    scale: Sequence[str] | None = None  # words for grades, from the worst to the best
 
     def read(self) -> Judgments:
         from crowdrank import formats
 
-        return formats.read(*self.paths, columns=self.columns, top_k=self.top_k)
+        return formats.read(*self.paths, columns=self.columns, top_k=self.top_k, scale=self.scale)
+
+    def read_by(self, by: str) -> dict[str, Judgments]:
+        """The judgments of each category."""
+        from crowdrank import formats
+
+        return formats.read_by(*self.paths, by=by, columns=self.columns, top_k=self.top_k, scale=self.scale)
+
+    def read_gold(self, path: Path) -> Gold:
+        """Gold from another file, or from what one of these files says is known."""
+        from crowdrank import formats
+
+        inside = path.resolve() in [each.resolve() for each in self.paths]
+        known = ("task", "item", "grade", "rank")
+        columns = {role: name for role, name in self.columns.items() if role in known} if inside else {}
+        return formats.read_gold(path, columns=columns, scale=self.scale if inside else None)
 
 
 def unjudged(ignore: bool) -> Literal["ignore", "nonrelevant"]:
@@ -218,7 +242,8 @@ def check_outputs(
 
     Of the `tables`, only those in `trec` may be TREC files. `other` files (models, charts) hold no tables.
     """
-    from crowdrank.formats.files import TREC_LETOR, check_writable, kind_of
+    from crowdrank.formats.files import TREC_LETOR, kind_of
+    from crowdrank.formats.writing import check_writable
     from crowdrank.settings import SettingError
 
     named_tables = given(*tables)

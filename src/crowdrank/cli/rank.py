@@ -61,12 +61,13 @@ class Outputs:
     neighbours: Path | None
     qrels: Sequence[Path]
     model: Path | None
+    predictions: Path | None
     csv_safe: bool
 
     def check(self, inputs: Sequence[Path]) -> None:
         """Refuse, before the work, files that could not be written after it."""
         tables = [self.ranking, self.annotators, self.neighbours, *self.qrels]
-        options.check_outputs(tables, inputs, trec=[self.ranking, *self.qrels], other=[self.model])
+        options.check_outputs(tables, inputs, trec=[self.ranking, *self.qrels], other=[self.model, self.predictions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +152,28 @@ def rank(
             show_default=False,
         ),
     ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the consensus for the tool that exported the judgments: Label Studio's predictions, or "
+            "Argilla's suggestions, as JSON.",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rank also within each category, that is for each value of this column; --out then has a column "
+            "category, which is empty for the overall ranking.",
+            show_default=False,
+        ),
+    ] = None,
     csv_safe: options.CsvSafe = False,
     column: options.Columns = None,
     top_k: options.TopK = None,
+    scale: options.Scale = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -162,22 +182,28 @@ def rank(
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
     columns = options.assignments(column, "--column")
-    study = options.JudgmentFiles(files, columns, top_k)
+    words = options.comma_separated([scale]) if scale else None
+    study = options.JudgmentFiles(files, columns, top_k, words)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
     training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
-    outputs = Outputs(out, annotators, neighbours, qrels or [], save, csv_safe)
+    outputs = Outputs(out, annotators, neighbours, qrels or [], save, predictions, csv_safe)
     outputs.check([*files, *training.inputs, *options.given(gold)])
     _check_training(method, training)
     _check_gold(method, training, gold)
-    judgments = _read(study)
+    judgments, resampling = _read(study), _resampling(bootstrap, bootstrap_over, seed)
+    known = study.read_gold(gold) if gold else None
+    parts = study.read_by(by) if by else {}
     with screen.progress():
         to_fit = _method_to_fit(chosen, training, judgments)
-        consensus = _fitted(to_fit, judgments, _read_gold(gold), _resampling(bootstrap, bootstrap_over, seed))
-    _write(consensus, to_fit, outputs)
+        consensus = _fitted(to_fit, judgments, known, resampling)
+        of_parts = {name: _fitted(to_fit, part, known, resampling) for name, part in parts.items()}
+    _write(consensus, of_parts, to_fit, outputs, study)
     if json:
-        screen.print_json(_as_json(consensus, to_fit))
+        screen.print_json({**_as_json(consensus, to_fit), **_parts_as_json(of_parts)})
     else:
         _show(consensus, judgments)
+        if by:
+            results.show_categories(by, of_parts, consensus.notes)
         _show_written(outputs)
 
 
@@ -232,12 +258,6 @@ def _read(study: options.JudgmentFiles) -> Judgments:
     return judgments
 
 
-def _read_gold(path: Path | None) -> Gold | None:
-    from crowdrank import formats
-
-    return formats.read_gold(path) if path else None
-
-
 def _method_to_fit(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments) -> MethodToFit:
     """The method to fit: trained, loaded, named by the user, or the usual one for these judgments."""
     from crowdrank.methods import catalogue
@@ -287,21 +307,46 @@ def _fitted(to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, resamp
     return fit_method(method, judgments, gold)
 
 
-def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs) -> None:
+def _write(
+    consensus: Consensus,
+    parts: Mapping[str, Consensus],
+    to_fit: MethodToFit,
+    outputs: Outputs,
+    study: options.JudgmentFiles,
+) -> None:
     """Write all files, or none."""
     from crowdrank import formats
 
-    tables: dict[Path | None, Any] = {outputs.ranking: consensus, outputs.annotators: consensus.annotators}
+    ranking: Any = results.with_categories(consensus, parts) if parts else consensus
+    tables: dict[Path | None, Any] = {outputs.ranking: ranking, outputs.annotators: consensus.annotators}
     if outputs.neighbours:
         from crowdrank.evaluation.neighbours import neighbours
 
         tables[outputs.neighbours] = neighbours(consensus)
     tables |= {path: _labels(consensus, path) for path in outputs.qrels}
+    if outputs.predictions:
+        tables[outputs.predictions] = _predictions(consensus, study)
     if outputs.model:
         from crowdrank.saved import as_bytes
 
         tables[outputs.model] = as_bytes(cast("Trained", to_fit.method))
     formats.write_files({path: table for path, table in tables.items() if path}, csv_safe=outputs.csv_safe)
+
+
+def _predictions(consensus: Consensus, study: options.JudgmentFiles) -> bytes:
+    """The consensus for the tool that exported the judgments."""
+    from crowdrank.formats.exports.predictions import predictions
+    from crowdrank.settings import SettingError
+
+    if len(study.paths) != 1:
+        raise SettingError("--predictions needs a single export, of which it keeps the records; give one file")
+    return predictions(study.paths[0], consensus, study.columns, study.scale)
+
+
+def _parts_as_json(parts: Mapping[str, Consensus]) -> dict[str, Any]:
+    if not parts:
+        return {}
+    return {"by": {name: {"ranking": part.ranking.to_dicts(), "notes": part.notes} for name, part in parts.items()}}
 
 
 def _labels(consensus: Consensus, path: Path) -> Any:
@@ -341,6 +386,7 @@ def _show_written(outputs: Outputs) -> None:
             "annotators": outputs.annotators,
             "neighbours": outputs.neighbours,
             "what was learned": outputs.model,
+            "predictions": outputs.predictions,
         }
     )
     for path in outputs.qrels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdrank.cli import screen
@@ -54,6 +55,32 @@ def show_ranking(consensus: Consensus) -> None:
         title = f"top {TOP} of {screen.counted(len(ranked), 'items')}" if len(ranked) > TOP else "ranking"
     shown = [name for name in top.columns if top[name].null_count() < len(top)]
     screen.show_table(title, top.select(shown).to_dict(as_series=False))
+
+
+def with_categories(consensus: Consensus, parts: Mapping[str, Consensus]) -> pl.DataFrame:
+    """The overall ranking, then that of each category; the column category is empty in the overall one."""
+    import polars as pl
+
+    frames = [consensus.ranking.select(pl.lit(None, pl.String).alias("category"), pl.all())]
+    frames += [part.ranking.select(pl.lit(name).alias("category"), pl.all()) for name, part in parts.items()]
+    texts = pl.col("task", "item").cast(pl.String)  # ids of a category may all be numbers
+    whole: pl.DataFrame = pl.concat([frame.with_columns(texts) for frame in frames], how="diagonal_relaxed")
+    return whole
+
+
+def show_categories(by: str, parts: Mapping[str, Consensus], known: Sequence[str]) -> None:
+    """Show the best items of each category, and the notes that the overall ranking does not have."""
+    rows = [
+        {"category": name, "judgments": int(part.annotator_columns["judgments"].sum()), **row}
+        for name, part in parts.items()
+        for row in part.ranking.head(TOP_OF_TASK).to_dicts()
+    ]
+    several = any(len(part.vocabulary.tasks) > 1 for part in parts.values())
+    shown = [name for name in rows[0] if (name != "task" or several) and any(row.get(name) is not None for row in rows)]
+    screen.say()
+    screen.show_table(f"top {TOP_OF_TASK} of each {by}", {name: [row.get(name) for row in rows] for name in shown})
+    for name, part in parts.items():
+        screen.show_notes([f"{name}: {note}" for note in part.notes if note not in known])
 
 
 def show_annotators(table: pl.DataFrame) -> None:

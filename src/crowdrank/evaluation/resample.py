@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.convert import as_rankings
-from crowdrank.numerics.groups import ranges
+from crowdrank.convert import as_rankings, lists_of
 from crowdrank.study import Codes, Grades, Judgments, Kind, Pairs, Rankings
 
 Rows = NDArray[np.int64]
@@ -30,7 +29,7 @@ def canonical(judgments: Judgments) -> Judgments:
         judgments,
         grades=_rows_of(grades, by_grade),
         pairs=_rows_of(pairs, by_pair),
-        rankings=_lists_of(lists, _list_order(lists)),
+        rankings=lists_of(lists, _list_order(lists)),
     )
 
 
@@ -41,7 +40,7 @@ def _list_order(lists: Rankings) -> Rows:
     def key(number: int) -> tuple[Any, ...]:
         rows = slice(starts[number], starts[number + 1])
         whose = lists.list_task[number], lists.list_annotator[number], lists.unlisted_below[number]
-        return (*whose, lists.entry[rows].tobytes(), lists.position[rows].tobytes())
+        return (*whose, lists.entry[rows].tobytes(), lists.position[rows].tobytes(), lists.counts[number])
 
     return np.array(sorted(range(len(lists.list_annotator)), key=key), dtype=np.int64)
 
@@ -49,7 +48,7 @@ def _list_order(lists: Rankings) -> Rows:
 def graded_as_lists(judgments: Judgments) -> Judgments:
     """The same study with the grades of each annotator on a task as a list."""
     no_rows = np.zeros(0, np.int64)
-    return replace(judgments, grades=_rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments))
+    return replace(judgments, grades=_rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments, counted=True))
 
 
 def annotators_of(judgments: Judgments, kinds: Sequence[Kind]) -> Codes:
@@ -69,21 +68,30 @@ def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = 
     The judgments keep their order.
     """
     if crowd is None:
-        grades, pairs, lists = (
-            _times(rng, count)
-            for count in (len(judgments.grades), len(judgments.pairs), len(judgments.rankings.list_annotator))
-        )
+        lists = judgments.rankings
+        grades, pairs = _times(rng, len(judgments.grades)), _times(rng, len(judgments.pairs))
+        if lists.list_count is not None:
+            rankings = _drawn_counts(lists, rng)
+        else:
+            rankings = lists_of(lists, _repeated(_times(rng, len(lists.list_annotator))))
     else:
         times = np.zeros(len(judgments.vocabulary.annotators), dtype=np.int64)
         times[crowd] = _times(rng, len(crowd))
         given = judgments.grades.annotator, judgments.pairs.annotator, judgments.rankings.list_annotator
-        grades, pairs, lists = (times[annotator] for annotator in given)
+        grades, pairs, repeated = (times[annotator] for annotator in given)
+        rankings = lists_of(judgments.rankings, _repeated(repeated))
     return replace(
         judgments,
         grades=_rows_of(judgments.grades, _repeated(grades)),
         pairs=_rows_of(judgments.pairs, _repeated(pairs)),
-        rankings=_lists_of(judgments.rankings, _repeated(lists)),
+        rankings=rankings,
     )
+
+
+def _drawn_counts(lists: Rankings, rng: np.random.Generator) -> Rankings:
+    """As many lists as were counted, drawn with replacement: only their counts change."""
+    times = rng.multinomial(lists.counts.sum(), lists.counts / lists.counts.sum())
+    return lists_of(replace(lists, list_count=times), np.flatnonzero(times))
 
 
 def _times(rng: np.random.Generator, count: int) -> Rows:
@@ -100,18 +108,3 @@ def _rows_of(table: Table, rows: Rows) -> Table:
     columns = {field.name: getattr(table, field.name) for field in fields(table)}
     taken: dict[str, Any] = {name: column if column is None else column[rows] for name, column in columns.items()}
     return type(table)(**taken)
-
-
-def _lists_of(lists: Rankings, which: Rows) -> Rankings:
-    """Whole lists, in the order given; they may repeat."""
-    starts = lists.list_starts
-    lengths = np.diff(starts)[which]
-    rows = ranges(starts[:-1][which], lengths)
-    return Rankings(
-        list_annotator=lists.list_annotator[which],
-        list_task=lists.list_task[which],
-        unlisted_below=lists.unlisted_below[which],
-        row_list=np.repeat(np.arange(len(which), dtype=np.int32), lengths),
-        entry=lists.entry[rows],
-        position=lists.position[rows],
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,19 +12,27 @@ import numpy as np
 import polars as pl
 
 from crowdrank.consensus import Consensus
+from crowdrank.formats.categories import by_category
 from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.encode_gold import gold_of, scores_of
-from crowdrank.formats.files import TREC_LETOR, kind_of, of_file, refuse_same_files, write_all
-from crowdrank.formats.source import as_text, of_frame
+from crowdrank.formats.exports import sources_of
+from crowdrank.formats.files import PREFLIB, TREC_LETOR, kind_of, of_file, refuse_same_files
+from crowdrank.formats.preflib_text import preflib_text
+from crowdrank.formats.scales import check_scale
+from crowdrank.formats.source import Source, as_text, of_frame
 from crowdrank.formats.trec_letor import disambiguate_tags
+from crowdrank.formats.writing import packed, write_all
 from crowdrank.study import FrameT, Gold, JudgmentError, Judgments
 
 FilePath = str | os.PathLike[str]
 
 
 def read(
-    *paths: FilePath, columns: Mapping[str, str] | None = None, top_k: bool | None = None
+    *paths: FilePath,
+    columns: Mapping[str, str] | None = None,
+    top_k: bool | None = None,
+    scale: Sequence[str] | None = None,
 ) -> Judgments[pl.DataFrame]:
     """Judgments from files of any kinds, over one vocabulary.
 
@@ -34,12 +42,32 @@ def read(
     several use the same tag), ordered by score as in trec_eval; LETOR's files of ranks are rankings too.
     With `top_k=True`, items of a task that a ranking does not list rank below all that it lists; with `top_k=False`
     they are not compared. By default they rank below in TREC runs and LETOR's files, and are not compared elsewhere.
+    What other tools export (Label Studio, Argilla, PrefLib, …: docs/formats.md) is recognised by its content; there
+    `columns={"left": "data.answer_a"}` leads into nested parts. Grades in words need their order, from the worst to
+    the best: `scale=["bad", "good"]`. `origin` and `notes` of the result say what was understood and left out.
     `-` is standard input. The same file may not be given twice.
     """
+    return judgments_of(_sources(paths, columns or {}), columns or {}, top_k=top_k, scale=check_scale(scale))
+
+
+def read_by(
+    *paths: FilePath,
+    by: str,
+    columns: Mapping[str, str] | None = None,
+    top_k: bool | None = None,
+    scale: Sequence[str] | None = None,
+) -> dict[str, Judgments[pl.DataFrame]]:
+    """The judgments of each category: the values of the column `by`, sorted; otherwise as `read`."""
+    columns, words = columns or {}, check_scale(scale)
+    parts = by_category(_sources(paths, {**columns, "by": by}), by)
+    return {category: judgments_of(part, columns, top_k=top_k, scale=words) for category, part in parts.items()}
+
+
+def _sources(paths: Sequence[FilePath], given: Mapping[str, str]) -> list[Source]:
     if not paths:
         raise JudgmentError("no file to read")
     refuse_same_files(paths)
-    return judgments_of(disambiguate_tags([of_file(path) for path in paths]), columns or {}, top_k=top_k)
+    return disambiguate_tags([source for path in paths for source in sources_of(path, "judgments", given)])
 
 
 @overload
@@ -64,14 +92,15 @@ def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: boo
     return judgments_of([source for source, _ in numbered], columns or {}, top_k=top_k, frame=numbered[0][1])
 
 
-def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None) -> Gold:
+def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None, scale: Sequence[str] | None = None) -> Gold:
     """Gold from files with the columns item, one of grade, score (higher is better) or rank, and optionally task.
 
-    TREC qrels are gold too.
+    TREC qrels are gold too, and what exports of Label Studio and Toloka say is known.
     """
     if not paths:
         raise JudgmentError("no file to read")
-    return gold_of([of_file(path, "truth") for path in paths], columns or {})
+    sources = [source for path in paths for source in sources_of(path, "truth", columns or {})]
+    return gold_of(sources, columns or {}, scale=check_scale(scale))
 
 
 def gold(*frames: Any, columns: Mapping[str, str] | None = None) -> Gold:
@@ -110,8 +139,9 @@ def read_folds(path: FilePath) -> dict[str, str]:
 def write(table: Consensus | Judgments | Gold | Any, path: FilePath, *, csv_safe: bool = False) -> None:
     """Write the ranking of a consensus, judgments of one kind, gold or a data frame; completely, or not at all.
 
-    The name of the file decides its kind: .csv, .tsv, .jsonl or .parquet, each also with .gz or .zst. For TREC, a
-    consensus is written as a run (.run, .txt), its labels (`labels`) or gold as qrels (.qrels; gold also .txt).
+    The name of the file decides its kind: .csv, .tsv, .jsonl, .parquet or .xlsx, each also with .gz or .zst. For TREC,
+    a consensus or rankings are written as runs (.run, .txt), labels (`labels`), gold or grades as qrels (.qrels; gold
+    also .txt). Rankings of one task may be a PrefLib file (.soc, .soi, .toc, .toi), grades a .cat file.
     `csv_safe` is for spreadsheets: in .csv and .tsv, texts that begin with =, +, - or @ get an apostrophe before them,
     so that no id is computed as a formula.
     """
@@ -122,15 +152,19 @@ def write_files(tables: Mapping[FilePath, Any] | Mapping[Path, Any], *, csv_safe
     """Write several files: all of them, or none. Bytes are written as they are."""
     write_all(
         {
-            Path(path): table if isinstance(table, bytes) else _as_polars(table, Path(path))
+            Path(path): table if isinstance(table, bytes) else _as_file(table, Path(path))
             for path, table in tables.items()
         },
         csv_safe=csv_safe,
     )
 
 
-def _as_polars(table: Any, path: Path) -> pl.DataFrame:
-    if (kind := kind_of(path)[0]) in TREC_LETOR:
+def _as_file(table: Any, path: Path) -> pl.DataFrame | bytes:
+    """A table as a frame, or as the content of a file that is no table."""
+    kind, compression = kind_of(path)
+    if kind in PREFLIB:
+        return packed(preflib_text(table, path, kind).encode(), compression)
+    if kind in TREC_LETOR:
         return trec_table(table, path, kind)
     if isinstance(table, Judgments):
         return table_of(table)

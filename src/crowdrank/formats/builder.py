@@ -26,6 +26,7 @@ class Part:
     numbers: Floats = field(default_factory=lambda: np.zeros(0))
     outcome: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
     pair_columns: dict[str, Floats] = field(default_factory=dict)  # weight and strength, if there are such columns
+    time: Floats | None = None
 
     @property
     def entry_roles(self) -> tuple[str, ...]:

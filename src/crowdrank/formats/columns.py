@@ -24,11 +24,13 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank", "position", "place"),
     "list": ("list", "ballot"),  # separates several rankings by one annotator on one task
     "score": ("score",),
-    "weight": ("weight",),
+    "weight": ("weight", "multiplicity"),
     "strength": ("strength",),
+    "time": ("time", "timestamp", "tstamp", "created_at", "createdat"),
 }
 OPTIONAL = ("task", "annotator")
-PAIR_COLUMNS = ("weight", "strength")  # optional columns that only pairs can have
+PAIR_COLUMNS = ("weight", "strength")  # optional columns of pairs; rankings may have a weight too
+NOT_CHECKED = ("time",)  # optional columns whose names are too common to look for misspelt ones
 NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, grade; rankings need item, rank"
 
 COLUMNS_SHOWN = 20
@@ -39,14 +41,14 @@ NOT_MISSPELT = ("height",)  # similar to weight, but a word of its own
 Roles = dict[str, str]  # role → the column that has it
 
 
-def roles(name: str, columns: Sequence[str], given: Mapping[str, str]) -> Roles:
-    """The column of each role, as far as there is one; those `given` by the user come first."""
+def roles(name: str, columns: Sequence[str], given: Mapping[str, str], paths: Sequence[str] = ()) -> Roles:
+    """The column of each role, as far as there is one; the user's come first, which may be `paths` too."""
     for role, column in given.items():
         if role not in NAMES:
             hint = did_you_mean(role, NAMES)
             raise JudgmentError(f"there is no role {role!r} for a column{hint}; the roles are {', '.join(NAMES)}")
-        if column not in columns:
-            hint = did_you_mean(_comparable(column), columns)
+        if column not in columns and column not in paths:
+            hint = did_you_mean(_comparable(column), [*columns, *paths])
             raise JudgmentError(f"{name}: there is no column {column!r}{hint}; the columns are {_listed(columns)}")
     lowered: dict[str, str] = {}
     for column in columns:
@@ -64,9 +66,11 @@ def roles(name: str, columns: Sequence[str], given: Mapping[str, str]) -> Roles:
     return found
 
 
-def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tuple[Kind, Roles]:
+def kind_of(
+    name: str, columns: Sequence[str], given: Mapping[str, str], paths: Sequence[str] = ()
+) -> tuple[Kind, Roles]:
     """The kind of judgment a table holds, and the columns that matter to it."""
-    found = roles(name, columns, given)
+    found = roles(name, columns, given, paths)
     if "worker" in columns and "item" not in found and found.get("task") == "task":
         found["item"] = found.pop("task")  # in crowd-kit's files a task is what is judged
     if {"left", "right", "winner"} <= found.keys():
@@ -82,22 +86,24 @@ def kind_of(name: str, columns: Sequence[str], given: Mapping[str, str]) -> tupl
             f"choose one, for example --column grade={found['grade']}"
         )
     if "item" in found and values:
-        return ("grades" if values == ["grade"] else "rankings"), _checked(
-            name, columns, found, ("item", *values, "list")
-        )
+        if values == ["grade"]:
+            return "grades", _checked(name, columns, found, ("item", "grade", "list"))
+        return "rankings", _checked(name, columns, found, ("item", "rank", "list"), (*OPTIONAL, "weight"))
     raise JudgmentError(
         f"{name}: cannot tell the kind of judgment from the columns {_with_hints(columns)}; "
         f"{NEEDED}{_column_options(columns, found)}"
     )
 
 
-def unused(name: str, columns: Sequence[str], given: Mapping[str, str]) -> list[str]:
-    """Notes on columns that only pairs can have, for a table of other judgments."""
-    found = roles(name, columns, given)
+def unused(name: str, columns: Sequence[str], given: Mapping[str, str], paths: Sequence[str], kind: Kind) -> list[str]:
+    """Notes on columns of weights and strengths that judgments of this kind cannot have."""
+    found = roles(name, columns, given, paths)
+    owners = {"weight": "only pairs and rankings have", "strength": "only pairs have"}
+    can_have = {"pairs": PAIR_COLUMNS, "rankings": ("weight",), "grades": ()}[kind]
     return [
-        f"{name}: column {found[role]!r} is not used: only pairs have a {role}"
-        for role in PAIR_COLUMNS
-        if role in found
+        f"{name}: column {found[role]!r} is not used: {owner} a {role}"
+        for role, owner in owners.items()
+        if role in found and role not in can_have
     ]
 
 
@@ -119,7 +125,7 @@ def _checked(
     name: str, columns: Sequence[str], found: Roles, needed: tuple[str, ...], optional: tuple[str, ...] = OPTIONAL
 ) -> Roles:
     """The roles that a kind uses. A misspelt optional column is an error: to ignore it would change the study."""
-    used = {role: column for role, column in found.items() if role in (*needed, *optional)}
+    used = {role: column for role, column in found.items() if role in (*needed, *optional, *NOT_CHECKED)}
     rest = [column for column in columns if column not in used.values()]
     for role in optional:
         similar = [column for column in rest if any(_misspelt(column.strip().lower(), alias) for alias in NAMES[role])]

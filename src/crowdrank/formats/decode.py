@@ -13,7 +13,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.formats.encode import TIE_WORDS
 from crowdrank.formats.source import shorten
 from crowdrank.grading import as_gold
-from crowdrank.study import LEFT, RIGHT, Codes, Gold, Ids, JudgmentError, Judgments, Vocabulary
+from crowdrank.study import LEFT, RIGHT, Codes, Floats, Gold, Ids, JudgmentError, Judgments, Vocabulary
 
 
 def table_of(judgments: Judgments) -> pl.DataFrame:
@@ -42,9 +42,13 @@ def trec_table(table: Any, path: Path, kind: str) -> pl.DataFrame:
         frame = _run(table)
     elif isinstance(table, Gold) and kind != ".run":
         frame = _qrels(table, path)
+    elif isinstance(table, Judgments) and "rankings" in table.kinds and kind != ".qrels":
+        frame = _runs(table, path)
+    elif isinstance(table, Judgments) and "grades" in table.kinds and kind != ".run":
+        frame = _qrels(_single_grades(table, path), path)
     else:
         raise JudgmentError(
-            f"{path}: a TREC file can hold a ranking (a run) or gold (qrels), not this table; "
+            f"{path}: a TREC file can hold rankings (runs) or grades (qrels), not this table; "
             "name the file .csv or .parquet"
         )
     for name in ("task", "item"):
@@ -69,6 +73,34 @@ def _run(consensus: Consensus) -> pl.DataFrame:
     return frame.select("task", pl.lit("Q0").alias("Q0"), "item", place, "score", pl.lit(tag).alias("tag"))
 
 
+def _runs(judgments: Judgments, path: Path) -> pl.DataFrame:
+    """Rankings as runs, each annotator a tag; equal scores are ties."""
+    vocabulary, lists = judgments.vocabulary, judgments.rankings
+    frame = _table(vocabulary, lists.entry, lists.list_annotator[lists.row_list], rank=pl.Series(lists.position))
+    whose = pl.DataFrame({"annotator": lists.list_annotator, "task": lists.list_task})
+    if lists.list_count is not None or whose.is_duplicated().any():
+        raise JudgmentError(
+            f"{path}: a TREC run holds one ranking for each task and annotator; name the file .csv or .parquet"
+        )
+    tag = frame["annotator"].str.replace_all(r"\s+", "_")
+    place = pl.int_range(1, pl.len() + 1).over("task", "annotator").alias("place")
+    frame = frame.with_columns(place, tag.alias("tag"), (-pl.col("rank")).alias("score"))
+    return frame.select("task", pl.lit("Q0").alias("Q0"), "item", "place", "score", "tag")
+
+
+def _single_grades(judgments: Judgments, path: Path) -> Gold:
+    """The grades of a study in which every entry has one."""
+    vocabulary, grades = judgments.vocabulary, judgments.grades
+    if len(grades) > len(np.unique(grades.entry)):
+        raise JudgmentError(
+            f"{path}: qrels hold one grade for each item, but some items have several; `crowdrank rank --qrels` makes "
+            "one of them"
+        )
+    value = np.full(vocabulary.n_entries, np.nan)
+    value[grades.entry] = grades.grade
+    return Gold(vocabulary, value, "grade")
+
+
 def _qrels(gold: Gold, path: Path) -> pl.DataFrame:
     vocabulary, known = gold.vocabulary, np.flatnonzero(~np.isnan(gold.value))
     grade = gold.value[known]
@@ -80,7 +112,8 @@ def _qrels(gold: Gold, path: Path) -> pl.DataFrame:
 
 def _grades(judgments: Judgments) -> pl.DataFrame:
     vocabulary, grades = judgments.vocabulary, judgments.grades
-    return _table(vocabulary, grades.entry, grades.annotator, grade=pl.Series(grades.grade))
+    value = {"grade": pl.Series(grades.grade), **_time(grades.time)}
+    return _table(vocabulary, grades.entry, grades.annotator, **value)
 
 
 def _pairs(judgments: Judgments) -> pl.DataFrame:
@@ -105,13 +138,24 @@ def _pairs(judgments: Judgments) -> pl.DataFrame:
     winner = pl.when(outcome == LEFT).then(left).when(outcome == RIGHT).then(right).otherwise(pl.lit(TIE_WORDS[0]))
     optional = {"weight": pairs.weight, "strength": pairs.strength}
     columns = [pl.Series(name, values) for name, values in optional.items() if values is not None]
-    return frame.with_columns(winner.alias("winner"), *columns)
+    return frame.with_columns(winner.alias("winner"), *columns, **_time(pairs.time))
 
 
 def _rankings(judgments: Judgments) -> pl.DataFrame:
     vocabulary, lists = judgments.vocabulary, judgments.rankings
     frame = _table(vocabulary, lists.entry, lists.list_annotator[lists.row_list], rank=pl.Series(lists.position))
-    return frame.with_columns(pl.Series("list", lists.row_list))
+    weight = {} if lists.list_count is None else {"weight": pl.Series(lists.list_count[lists.row_list])}
+    time = _time(None if lists.list_time is None else lists.list_time[lists.row_list])
+    return frame.with_columns(pl.Series("list", lists.row_list), **weight, **time)
+
+
+def _time(seconds: Floats | None) -> dict[str, pl.Series]:
+    """The column of times, as dates in UTC."""
+    if seconds is None:
+        return {}
+    microseconds = pl.Series(np.where(np.isnan(seconds), 0, seconds * 1e6).round().astype(np.int64))
+    dates = microseconds.cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
+    return {"time": dates.set(pl.Series(np.isnan(seconds)), None)}
 
 
 def _table(vocabulary: Vocabulary, entry: Codes, annotator: Codes, **value: pl.Series) -> pl.DataFrame:

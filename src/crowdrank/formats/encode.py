@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from crowdrank.convert import stacked_or_none, unshown_order
 from crowdrank.formats.builder import Part, StudyBuilder
 from crowdrank.formats.columns import NAMES, PAIR_COLUMNS, kind_of, unused
+from crowdrank.formats.encode_lists import MOST_EQUAL, joined, lists_of_part, short_lists, stacked
 from crowdrank.formats.names import Names
+from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, as_text, shorten
-from crowdrank.numerics.groups import run_starts
+from crowdrank.formats.times import as_seconds
 from crowdrank.study import (
     LEFT,
     RIGHT,
@@ -23,10 +25,9 @@ from crowdrank.study import (
     Floats,
     Frame,
     Grades,
+    JudgmentError,
     Judgments,
     Pairs,
-    Rankings,
-    Vocabulary,
 )
 
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # the words that arenas use
@@ -38,45 +39,91 @@ NO_ANNOTATOR = "anonymous"
 LARGEST = 1e15  # grade, rank, weight or strength
 TOO_LARGE = f"is too large; the limit is {LARGEST:g}: use other units"
 UNDECIDED = 2  # neither LEFT, RIGHT nor TIE
-LEAST_LISTED = 0.5  # share of its task's items that a typical list must name; below it a note says what that means
 
 
 def judgments_of(
-    sources: Sequence[Source], columns: Mapping[str, str], *, top_k: bool | None = None, frame: Frame = "polars"
+    sources: Sequence[Source],
+    columns: Mapping[str, str],
+    *,
+    top_k: bool | None = None,
+    scale: Sequence[str] | None = None,
+    frame: Frame = "polars",
 ) -> Judgments:
-    """The judgments of all sources over one vocabulary."""
-    study, notes = StudyBuilder("task", "item", "annotator"), []
+    """The judgments of all sources over one vocabulary; `scale` are the words for grades, the worst first."""
+    study, notes = StudyBuilder("task", "item", "annotator"), list[str]()
     for source in sources:
-        part = _add_source(study, source, columns)
+        given = source.known_roles if source.tool else columns  # the readers of exports have used them already
+        part = _add_source(study, source, given, scale)
+        assert part.kind is not None
+        notes += source.notes
         if "annotator" not in part.roles:
-            notes.append(f"{source.name} has no annotator column: all its judgments count as those of one annotator")
-        if part.kind != "pairs":
-            notes += unused(source.name, source.columns, columns)
+            nobody = "does not say who judged" if source.tool else "has no annotator column"
+            notes.append(f"{source.name} {nobody}: all its judgments count as those of one annotator")
+        notes += unused(source.name, source.columns, given, source.paths, part.kind)
+        notes += _add_time(part, given)
     vocabulary = study.vocabulary(frame)
     of_kind = {kind: [part for part in study.parts if part.kind == kind] for kind in ("grades", "pairs", "rankings")}
-    rankings = _joined([_lists(study, part, top_k, notes) for part in of_kind["rankings"]])
+    rankings = joined([lists_of_part(study, part, top_k, notes) for part in of_kind["rankings"]])
     if top_k is None:  # with --top-k or --no-top-k the user has decided what unlisted items mean
-        notes += _short_lists(rankings, vocabulary)
+        notes += short_lists(rankings, vocabulary)
     notes += [note for kind, names in study.names.items() for note in names.differ_by_spelling(kind)]
     return Judgments(
         vocabulary=vocabulary,
-        grades=Grades(
-            *_stacked([_grades(study, part) for part in of_kind["grades"]], (np.int32, np.int32, np.float64))
-        ),
+        grades=_all_grades(study, of_kind["grades"]),
         pairs=_all_pairs(study, of_kind["pairs"]),
         rankings=rankings,
         notes=tuple(notes),
+        origin=tuple(_origin(part) for part in study.parts),
     )
 
 
-def _add_source(study: StudyBuilder, source: Source, columns: Mapping[str, str]) -> Part:
-    kind, roles = kind_of(source.name, source.columns, columns)
+def _origin(part: Part) -> str:
+    """What was understood of a source: the tool, the kind, and the columns used."""
+    used = ", ".join(
+        f"{role} = {column}" for role, column in (part.source.meaning or part.roles).items() if role != column
+    )
+    plain = [role for role, column in (part.source.meaning or part.roles).items() if role == column]
+    columns = "; ".join(text for text in (", ".join(plain), used) if text)
+    return f"{part.source.name}: {part.kind}{f' from {part.source.tool}' * bool(part.source.tool)} (columns {columns})"
+
+
+def _add_time(part: Part, given: Mapping[str, str]) -> list[str]:
+    """Add the times of judgments; a note if the column with that name holds none."""
+    if "time" not in part.roles:
+        return []
+    column = part.roles["time"]
+    seconds = as_seconds(part.source.load(column))
+    if seconds is not None:
+        part.time = seconds
+        return []
+    problem = f"{part.source.name}: column {column!r} holds no dates (such as 2024-05-31T12:00:00Z)"
+    if "time" in given:
+        raise JudgmentError(problem)
+    return [f"{problem}: not used"]
+
+
+def _times(parts: Sequence[Part]) -> Floats | None:
+    return cast(
+        "Floats | None", stacked_or_none([part.time for part in parts], [_rows(part) for part in parts], np.nan)
+    )
+
+
+def _rows(part: Part) -> int:
+    return len(part.coded[part.entry_roles[0]].number)
+
+
+def _add_source(study: StudyBuilder, source: Source, columns: Mapping[str, str], scale: Sequence[str] | None) -> Part:
+    kind, roles = kind_of(source.name, source.columns, columns, source.paths)
     part = Part(kind, source, roles)
     if kind == "pairs":
         _add_pairs(study, part)
     else:
         study.code(part, "item")
+        if kind == "grades":
+            part.source = graded_by(source, roles["grade"], scale)
         part.numbers = _not_too_large(part, "grade" if kind == "grades" else "rank")
+        if "weight" in roles:
+            part.pair_columns["weight"] = _whole_numbers(part)
     for role, name in (("task", UNNAMED_TASK), ("annotator", NO_ANNOTATOR)):
         if role in roles:
             study.code(part, role)
@@ -106,6 +153,20 @@ def _not_too_large(part: Part, role: str) -> Floats:
     column = part.roles[role]
     numbers = part.source.numbers(column)
     part.source.refuse(np.abs(numbers) > LARGEST, lambda row: f"{column} {numbers[row]:g} {TOO_LARGE}")
+    return numbers
+
+
+def _whole_numbers(part: Part) -> Floats:
+    """How many equal rankings each stands for."""
+    column, numbers = part.roles["weight"], _above_zero(part, "weight")
+    part.source.refuse(
+        (numbers != np.rint(numbers)) | (numbers > MOST_EQUAL),
+        lambda row: (
+            f"{column} {numbers[row]:g} must be a whole number of at most {MOST_EQUAL:,}: "
+            "how many equal rankings this one stands for"
+        ),
+        "the setting `weights` of a method weighs annotators",
+    )
     return numbers
 
 
@@ -188,12 +249,18 @@ def _grades(study: StudyBuilder, part: Part) -> tuple[NDArray[Any], ...]:
     return study.codes(part, "annotator"), study.entry(part), part.numbers
 
 
+def _all_grades(study: StudyBuilder, parts: Sequence[Part]) -> Grades:
+    annotator, entry, grade = stacked([_grades(study, part) for part in parts], (np.int32, np.int32, np.float64))
+    return Grades(annotator, entry, grade, _times(parts))
+
+
 def _all_pairs(study: StudyBuilder, parts: Sequence[Part]) -> Pairs:
-    columns = _stacked([_pairs(study, part) for part in parts], (np.int32, np.int32, np.int32, np.int8))
+    types = np.int32, np.int32, np.int32, np.int8
+    annotator, left, right, outcome = stacked([_pairs(study, part) for part in parts], types)
     lengths = [len(part.outcome) for part in parts]
-    return Pairs(
-        *columns, *(stacked_or_none([part.pair_columns.get(role) for part in parts], lengths) for role in PAIR_COLUMNS)
-    )
+    extra = (stacked_or_none([part.pair_columns.get(role) for part in parts], lengths) for role in PAIR_COLUMNS)
+    weight, strength = extra
+    return Pairs(annotator, left, right, outcome, weight, strength, _times(parts))
 
 
 def _pairs(study: StudyBuilder, part: Part) -> tuple[NDArray[Any], ...]:
@@ -207,102 +274,3 @@ def _pairs(study: StudyBuilder, part: Part) -> tuple[NDArray[Any], ...]:
             np.where(swap, -outcome, outcome),
         )
     return study.codes(part, "annotator"), left, right, outcome
-
-
-def _lists(study: StudyBuilder, part: Part, top_k: bool | None, notes: list[str]) -> Rankings:
-    """The rows of a source as lists: one per task and annotator, or more if a column `list` separates them."""
-    rank, entry = part.numbers, study.entry(part)
-    part.source.refuse(
-        rank < 0, lambda row: f"rank {rank[row]:g} is below 0; remove the rows of items that were not ranked"
-    )
-    task, annotator = study.codes(part, "task"), study.codes(part, "annotator")
-    which = part.coded["list"].number if "list" in part.coded else np.zeros(len(entry), np.int32)
-    order = np.lexsort((rank, entry, which, annotator, task))
-    task, annotator, which, entry, rank = task[order], annotator[order], which[order], entry[order], rank[order]
-    new_list = run_starts(task, annotator, which)
-    again = np.r_[False, ~new_list[1:] & (np.diff(entry) == 0)][: len(order)]
-    changed = again & np.r_[False, np.diff(rank) != 0][: len(order)]
-    wrong = np.zeros(len(order), dtype=bool)
-    wrong[order[changed]] = True
-    advice = _two_ranks_advice(study, part) if changed.any() else ""
-    part.source.refuse(
-        wrong, lambda row: f"{shorten(part.coded['item'].name(row))!r} has another rank in the same list", advice
-    )
-    if again.any():
-        notes.append(f"{part.source.name}: {again.sum():,} rows that repeat an item of their list were dropped")
-    row_list = (np.cumsum(new_list) - 1).astype(np.int32)
-    keep = np.flatnonzero(~again)
-    keep = keep[np.lexsort((entry[keep], rank[keep], row_list[keep]))]
-    return Rankings(
-        list_annotator=annotator[new_list],
-        list_task=task[new_list],
-        unlisted_below=np.full(new_list.sum(), part.source.top_k if top_k is None else top_k),
-        row_list=row_list[keep],
-        entry=entry[keep],
-        position=rank[keep],
-    )
-
-
-def _two_ranks_advice(study: StudyBuilder, part: Part) -> str:
-    """What to do about an item with two ranks in a list."""
-    of = " and ".join(part.roles[role] for role in ("task", "annotator", "list") if role in part.roles) or "file"
-    meaning = f"a list is the rows of one {of}"
-    if "list" in part.roles:
-        return meaning
-    rows = pl.DataFrame({role: study.codes(part, role) for role in ("task", "annotator", "item")}).with_columns(
-        rank=part.numbers
-    )
-    free = [column for column in part.source.columns if column not in part.roles.values()]
-    found = next((column for column in free if _separates_lists(as_text(part.source.load(column)), rows)), "NAME")
-    return f"{meaning}; if a column separates several lists, name it with --column list={found}"
-
-
-def _separates_lists(column: pl.Series, rows: pl.DataFrame) -> bool:
-    """With this column as `list`: has no item two ranks in a list, and do lists have more than one row?"""
-    rows = rows.with_columns(column.alias("list"))
-    lists, places = ["task", "annotator", "list"], ["task", "annotator", "list", "item"]
-    return rows.n_unique(places) == rows.n_unique() and 2 * rows.n_unique(lists) <= len(rows)
-
-
-def _short_lists(lists: Rankings, vocabulary: Vocabulary) -> list[str]:
-    """A note if a typical list names few of the items on the lists of its task."""
-    whole = np.flatnonzero(~lists.unlisted_below)
-    if not len(whole):
-        return []
-    task = vocabulary.entry_task[np.flatnonzero(np.bincount(lists.entry, minlength=vocabulary.n_entries))]
-    named = np.bincount(task, minlength=len(vocabulary.tasks))[lists.list_task[whole]]
-    length = np.diff(lists.list_starts)[whole]
-    typical, all_named = int(np.median(length)), int(np.median(named))
-    meaning = "items that a list does not name are treated as not compared with those it names"
-    advice = "if they rank below, use --top-k (top_k=True); if not, --no-top-k"
-    if np.median(length == 1) == 1 and all_named > 1:
-        return [f"most lists name a single item, which compares nothing: {meaning}; {advice}"]
-    if np.median(length / named) < LEAST_LISTED:
-        together = f"{typical:,} of the {all_named:,} items on the lists of its task"
-        return [f"a typical list names {together}: {meaning}; {advice}"]
-    return []
-
-
-def _joined(parts: Sequence[Rankings]) -> Rankings:
-    """Several sets of lists as one; lists of different files stay separate."""
-    shift, shifted = 0, []
-    for part in parts:
-        shifted.append(
-            (
-                part.list_annotator,
-                part.list_task,
-                part.unlisted_below,
-                part.row_list + np.int32(shift),
-                part.entry,
-                part.position,
-            )
-        )
-        shift += len(part.list_annotator)
-    return Rankings(*_stacked(shifted, (np.int32, np.int32, np.bool_, np.int32, np.int32, np.float64)))
-
-
-def _stacked(parts: Sequence[tuple[NDArray[Any], ...]], dtypes: Sequence[type]) -> list[Any]:
-    """Tables concatenated column by column; without parts, empty columns."""
-    if len(parts) == 1:
-        return list(parts[0])
-    return [np.concatenate([np.zeros(0, dtype), *(part[i] for part in parts)]) for i, dtype in enumerate(dtypes)]

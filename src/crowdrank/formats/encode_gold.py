@@ -9,13 +9,20 @@ import numpy as np
 from crowdrank.consensus import Consensus
 from crowdrank.formats.builder import Part, StudyBuilder
 from crowdrank.formats.columns import value_of
+from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, shorten
 from crowdrank.study import UNNAMED_TASK, Floats, Frame, Gold, GoldKind, JudgmentError, Vocabulary
 
 
-def gold_of(sources: Sequence[Source], columns: Mapping[str, str], *, frame: Frame = "polars") -> Gold:
+def gold_of(
+    sources: Sequence[Source],
+    columns: Mapping[str, str],
+    *,
+    scale: Sequence[str] | None = None,
+    frame: Frame = "polars",
+) -> Gold:
     """Gold from sources, all of the same kind."""
-    vocabulary, value, kind = _values(sources, columns, ("grade", "score", "rank"), frame)
+    vocabulary, value, kind = _values(sources, columns, ("grade", "score", "rank"), frame, scale=scale)
     return Gold(vocabulary, value, kind)
 
 
@@ -32,16 +39,18 @@ def _values(
     frame: Frame,
     *,
     missing: bool = False,
+    scale: Sequence[str] | None = None,
 ) -> tuple[Vocabulary, Floats, GoldKind]:
     """One value per entry, higher is better, and its kind."""
     study, found = StudyBuilder("task", "item"), set[GoldKind]()
     for source in sources:
-        kind, roles = value_of(source.name, source.columns, columns, kinds)
+        given = source.known_roles if source.tool else columns
+        kind, roles = value_of(source.name, source.columns, given, kinds)
         found.add(kind)
-        part = Part(None, source, roles)
+        part = Part(None, graded_by(source, roles[kind], scale) if kind == "grade" else source, roles)
         study.code(part, "item")
         study.code(part, "task") if "task" in roles else study.fill(part, "task", UNNAMED_TASK)
-        part.numbers = source.numbers(roles[kind], missing=missing) * (-1 if kind == "rank" else 1)
+        part.numbers = part.source.numbers(roles[kind], missing=missing) * (-1 if kind == "rank" else 1)
         study.parts.append(part)
     if len(found) > 1:
         raise JudgmentError(f"{' and '.join(sorted(found))} are mixed; use one of them in all files")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, cast
 
@@ -32,6 +32,25 @@ class Source:
     place: Callable[[int], str]  # where a row is, for messages: 'votes.csv:17'
     decimal_comma: bool = False  # is 1,5 a number?
     top_k: bool = False  # do items that a ranking does not list rank below those it lists?
+    paths: tuple[str, ...] = ()  # what can be loaded beside the columns: the parts of nested ones, as data.text
+    by: str = ""  # the column of categories, where a ranking for each is wanted
+    tool: str = ""  # what wrote the file, if its own reader has given the columns our names
+    meaning: Mapping[str, str] = field(default_factory=dict)  # of an export: our names → where the file says it
+    notes: tuple[str, ...] = ()  # what was left out, and why
+
+    @property
+    def known_roles(self) -> dict[str, str]:
+        """The columns whose meaning the reader of an export has found."""
+        return {role: column for role, column in self.meaning.items() if column in self.columns}
+
+    def rows_where(self, keep: NDArray[np.bool_]) -> Source:
+        """The same table with some of its rows."""
+        if keep.all():
+            return self
+        rows = np.flatnonzero(keep)
+        return replace(
+            self, load=lambda name: self.load(name).gather(rows), place=lambda row: self.place(int(rows[row]))
+        )
 
     def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], advice: str = "") -> None:
         """Raise an error that names the first wrong rows, if there are any, and ends with what to do."""
@@ -76,6 +95,26 @@ class Source:
                 wrong &= (text != "").to_numpy()
             self.refuse(wrong, lambda row: f"{column} {_quoted(text[row])}")
         return numbers
+
+
+def struct_paths(schema: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The parts of nested columns: the path, such as data.text, and its names, one by one."""
+    found = dict[str, tuple[str, ...]]()
+    open_ends: list[tuple[tuple[str, ...], Any]] = [((name,), dtype) for name, dtype in schema.items()]
+    while open_ends:
+        names, dtype = open_ends.pop()
+        if isinstance(dtype, pl.Struct):
+            inner = [((*names, part.name), part.dtype) for part in dtype.fields]
+            found.update({".".join(names): names for names, _ in inner})
+            open_ends += inner
+    return found
+
+
+def part_of(values: pl.Series, names: Sequence[str]) -> pl.Series:
+    """A part of a nested column."""
+    for name in names:
+        values = values.struct.field(name)
+    return values
 
 
 def of_frame(frame: Any, number: int | None = None) -> tuple[Source, Frame]:

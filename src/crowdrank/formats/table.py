@@ -1,10 +1,9 @@
-"""CSV, TSV, JSON lines and Parquet, from bytes to columns."""
+"""CSV, TSV and Parquet, from bytes to columns."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 import sys
 from collections import Counter
@@ -15,16 +14,12 @@ from typing import Any, cast
 
 import polars as pl
 
-from crowdrank.formats.source import Source, shorten
+from crowdrank.formats.source import Source, part_of, shorten, struct_paths
 from crowdrank.study import JudgmentError
 
 SEPARATORS = ";\t,|"  # tried in this order if the header does not contain the separator of the file name
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MOST_COLUMNS = 20_000
-# An escape of half a surrogate pair: the first half without the second, or the second without the first.
-LONE_SURROGATE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
-)
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 
 
@@ -108,21 +103,21 @@ def _filled(path: Path, line: int, record: list[str], width: int) -> list[str | 
     return [*(field or None for field in record[:width]), *[None] * (width - len(record))]
 
 
-def check_text(path: Path, data: bytes) -> None:
-    """Refuse an empty file, and text that is not UTF-8."""
-    if not data.removeprefix(BYTE_ORDER_MARK).strip():
+def check_text(path: Path, data: bytes, first_line: int = 1, *, may_be_blank: bool = False) -> None:
+    """Refuse an empty file, and text that is not UTF-8; `data` may be a part of it that begins with `first_line`."""
+    if not may_be_blank and not data.removeprefix(BYTE_ORDER_MARK).strip():
         raise JudgmentError(f"{path}: is empty")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise JudgmentError(f"{path}: is UTF-16; save it as UTF-8")
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = data.count(b"\n", 0, error.start) + first_line
         raise JudgmentError(
             f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
     if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        line = data.count(b"\n", 0, data.index(b"\0")) + first_line
         raise JudgmentError(f"{path}:{line}: contains a NUL byte; this is not a text file") from None
 
 
@@ -143,49 +138,6 @@ def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iter
         raise JudgmentError(f"{path}:{line}: {problem}") from None
 
 
-def of_json_lines(path: Path, data: bytes) -> Source:
-    """A JSON object on every line."""
-    check_text(path, data)
-    lines = enumerate(data.removeprefix(BYTE_ORDER_MARK).splitlines(), 1)
-    numbered = [(number, line) for number, line in lines if line.strip()]
-    try:
-        if LONE_SURROGATE.search(data):
-            raise pl.exceptions.ComputeError("which polars replaces by a question mark")
-        frame = pl.read_ndjson(b"\n".join(line for _, line in numbered), infer_schema_length=None)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        frame = pl.DataFrame(_parsed(path, numbered), strict=False, infer_schema_length=None)
-    check_width(path, frame.width)
-    return Source(str(path), frame.columns, frame.get_column, lambda row: f"{path}:{numbered[row][0]}")
-
-
-def _parsed(path: Path, numbered: list[tuple[int, bytes]]) -> list[dict[str, str | None]]:
-    """JSON lines one by one: slow, but it finds the wrong line, and it reads ids of mixed types as text."""
-    records = []
-    for number, line in numbered:
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise JudgmentError(f"{path}:{number}: is not valid JSON: {error.msg} at character {error.colno}") from None
-        except (ValueError, RecursionError):
-            raise JudgmentError(
-                f"{path}:{number}: is not valid JSON: a number is too long, or the nesting too deep"
-            ) from None
-        if not isinstance(record, dict):
-            raise JudgmentError(f"{path}:{number}: is not a JSON object; write one object on each line")
-        try:
-            "".join(text for item in record.items() for text in map(str, item)).encode()
-        except UnicodeEncodeError:
-            raise JudgmentError(
-                f"{path}:{number}: contains half of a surrogate pair, which is no letter; write it anew"
-            ) from None
-        records.append({key: _json_text(value) for key, value in record.items()})
-    return records
-
-
-def _json_text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
 def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
     """A Parquet file, or its decompressed content."""
     if (path.stat().st_size if where is path else len(where.getbuffer())) == 0:  # type: ignore[union-attr]
@@ -203,9 +155,12 @@ def of_parquet(path: Path, where: Path | io.BytesIO) -> Source:
 
     def load(name: str) -> pl.Series:
         # One column at a time: ten million votes as text would take many times the memory of their codes.
-        return cast(pl.Series, collected(lambda: scan.select(pl.col(name)).collect().get_column(name)))
+        top, *inner = nested.get(name, (name,))
+        column = cast(pl.Series, collected(lambda: scan.select(pl.col(top)).collect().get_column(top)))
+        return part_of(column, inner)
 
     scan: pl.LazyFrame = collected(lambda: pl.scan_parquet(where, glob=False))
-    names: list[str] = collected(lambda: scan.collect_schema().names())
-    check_width(path, len(names))
-    return Source(str(path), names, load, lambda row: f"{path}:{row + 1}")
+    schema: pl.Schema = collected(lambda: scan.collect_schema())
+    check_width(path, len(schema))
+    nested = {path: names for path, names in struct_paths(schema).items() if path not in schema}
+    return Source(str(path), schema.names(), load, lambda row: f"{path}:{row + 1}", paths=tuple(nested))

@@ -96,6 +96,8 @@ def _rankings(lists: Rankings, entry: NDArray[np.int64], vocabulary: Vocabulary)
         row_list=row_list[order].astype(np.int32),
         entry=recoded[order],
         position=lists.position[rows][order],
+        list_count=None if lists.list_count is None else lists.list_count[kept],
+        list_time=None if lists.list_time is None else lists.list_time[kept],
     )
 
 

@@ -159,7 +159,7 @@ def _agreement_with_ranks(judgments: Judgments, rank: NDArray[np.int32]) -> tupl
     """The same by ranks, which treat scores as equal that differ by rounding; the order of sums must not matter."""
     score = np.where(rank > 0, -rank.astype(np.float64), np.nan)
     n = len(judgments.vocabulary.annotators)
-    pairs, lists = judgments.pairs, as_rankings(judgments)
+    pairs, lists = judgments.pairs, as_rankings(judgments, counted=True)
     total, agree = pair_agreement(pairs, score, n)
     variance = total.copy()
     if len(lists):
@@ -167,9 +167,9 @@ def _agreement_with_ranks(judgments: Judgments, rank: NDArray[np.int32]) -> tupl
         scored = ~np.isnan(score[lists.entry]) & shared[lists.entry]
         starts = np.searchsorted(lists.row_list[scored], np.arange(len(lists.list_annotator) + 1))
         list_pairs, list_agree = concordance(starts, lists.position[scored], rank[lists.entry[scored]])
-        total += sum_by(lists.list_annotator, list_pairs, n)
-        agree += sum_by(lists.list_annotator, list_agree, n)
-        variance += sum_by(lists.list_annotator, preference_variance(starts, lists.position[scored])[1], n)
+        of_lists = list_pairs, list_agree, preference_variance(starts, lists.position[scored])[1]
+        for added, of_list in zip((total, agree, variance), of_lists, strict=True):
+            added += sum_by(lists.list_annotator, of_list * lists.counts, n)
     with np.errstate(invalid="ignore"):
         return agree / total, np.where(total > 0, total * total / variance, 0.0)
 
@@ -212,10 +212,10 @@ def _no_overlap_note(judgments: Judgments) -> list[str]:
 
 def evidence_per_preference(judgments: Judgments) -> Floats:
     """Per annotator: how many independent votes each of their preferences counts as; 1 where they gave no lists."""
-    lists, n = as_rankings(judgments), len(judgments.vocabulary.annotators)
+    lists, n = as_rankings(judgments, counted=True), len(judgments.vocabulary.annotators)
     votes = np.bincount(judgments.pairs.annotator, minlength=n).astype(np.float64)
     preferences, variance = (
-        votes + sum_by(lists.list_annotator, of_list, n)
+        votes + sum_by(lists.list_annotator, of_list * lists.counts, n)
         for of_list in preference_variance(lists.list_starts, lists.position)
     )
     return np.divide(preferences, variance, out=np.ones(n), where=variance > 0)

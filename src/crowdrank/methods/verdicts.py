@@ -26,6 +26,7 @@ ACCUSED = 0.7  # probability of a quality below what honest annotators have
 HONEST = 0.66  # quality that honest annotators have at least
 GOOD_QUALITY = 0.69  # quality that one's own answers must speak against
 AGAINST = 3.0  # ratio of likelihoods: chance, or worse, to GOOD_QUALITY or better
+PRECISE = 0.1  # standard error of quality by one's own answers; where it is larger, the ratio must be larger too
 HARD = 0.6  # where even typical annotators are close to chance: that share of their distance from it
 USUAL_ANNOTATORS = np.full(2, 0.8)  # count in the median of qualities, so that a crowd of one is not its own measure
 WEAK = 0.65
@@ -79,7 +80,7 @@ def words_for(quality: Floats, posterior: Floats, likelihood: Floats) -> NDArray
     good = (better >= SURE) & (_chance_of(quality > 0.5, likelihood) >= OWN)
     typical = max(float(np.median(np.r_[mean, USUAL_ANNOTATORS])) - 0.5, 0.0)
     poor = _chance_of(quality < min(HONEST, 0.5 + HARD * typical), posterior) >= ACCUSED
-    against = _highest(quality < 0.55, likelihood) >= AGAINST * _highest(
+    against = _highest(quality < 0.55, likelihood) >= _needed_ratio(quality, likelihood) * _highest(
         quality >= min(GOOD_QUALITY, 0.5 + typical), likelihood
     )
     word = np.full(len(quality), "unclear", dtype=object)
@@ -96,3 +97,11 @@ def _chance_of(which: NDArray[np.bool_], density: Floats) -> Floats:
 
 def _highest(which: NDArray[np.bool_], density: Floats) -> Floats:
     return np.asarray((density * which).max(axis=1, initial=0.0))
+
+
+def _needed_ratio(quality: Floats, likelihood: Floats) -> Floats:
+    """How much likelier answers must be by chance than by a good annotator: more where they are few."""
+    weight = likelihood / np.maximum(likelihood.sum(axis=1, keepdims=True), LEAST_SHARE)
+    mean = (quality * weight).sum(axis=1, keepdims=True)
+    variance = ((quality - mean) ** 2 * weight).sum(axis=1)
+    return np.asarray(AGAINST * np.maximum(variance / PRECISE**2, 1.0))

@@ -72,14 +72,14 @@ def _write(better, worse, result, at, left, right, outcome):
 
 
 @kernel
-def count_in_table(lists, wanted, first, wins, ties):
+def count_in_table(lists, counts, wanted, first, wins, ties):
     """Add the pairs of the wanted lists, all of one task whose entries begin at `first`, to tables over its entries.
 
-    `wins[i, j]`: how often i was preferred to j; `ties[i, j]` for i < j.
+    `wins[i, j]`: how often i was preferred to j; `ties[i, j]` for i < j. List l counts `counts[l]` times.
     """
     listed = np.full(len(wins), -1)
     for number in wanted:
-        begin, end = lists.starts[number], lists.starts[number + 1]
+        begin, end, times = lists.starts[number], lists.starts[number + 1], counts[number]
         for a in range(begin, end):
             i = lists.entry[a] - first
             listed[i] = number
@@ -88,11 +88,11 @@ def count_in_table(lists, wanted, first, wins, ties):
                 if i == j:
                     continue
                 if lists.position[a] < lists.position[b]:
-                    wins[i, j] += 1
+                    wins[i, j] += times
                 else:
-                    ties[min(i, j), max(i, j)] += 1
+                    ties[min(i, j), max(i, j)] += times
         if lists.below[number]:
             for j in range(len(wins)):
                 if listed[j] != number:
                     for a in range(begin, end):
-                        wins[lists.entry[a] - first, j] += 1
+                        wins[lists.entry[a] - first, j] += times

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crowdrank.numerics.groups import grouped, ranges
 from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check_choice, check_not_negative
-from crowdrank.study import LEFT, RIGHT, TIE, Codes, Floats, Grades, Ids, Judgments, Pairs, Rankings, ids
+from crowdrank.study import LEFT, RIGHT, TIE, Codes, Grades, Ids, Judgments, Pairs, Rankings, ids
 
 SpamKind = Literal["random", "malicious"]
 RowNumbers = NDArray[np.int64]
@@ -96,10 +96,11 @@ def _with_pairs(pairs: Pairs, copied: RowNumbers, n_annotators: int, kind: SpamK
         outcome=np.r_[pairs.outcome, outcome],
         weight=_with_copies(pairs.weight, rows),
         strength=_with_copies(pairs.strength, rows),
+        time=_with_copies(pairs.time, rows),
     )
 
 
-def _with_copies(column: Floats | None, rows: RowNumbers) -> Floats | None:
+def _with_copies(column: NDArray[Any] | None, rows: RowNumbers) -> Any:
     return None if column is None else np.r_[column, column[rows]]
 
 
@@ -126,6 +127,8 @@ def _with_rankings(
         row_list=_int32(lists.row_list, row_list[order] + len(lists.list_annotator)),
         entry=_int32(lists.entry, entry[order]),
         position=np.r_[lists.position, position[order]],
+        list_count=_with_copies(lists.list_count, numbers),
+        list_time=_with_copies(lists.list_time, numbers),
     )
 
 

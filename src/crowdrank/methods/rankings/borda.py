@@ -52,7 +52,9 @@ class Borda:
         """Rank the items of each task by their mean share of beaten items."""
         notes = check_kinds(self.description, judgments)
         score = _mean_share(
-            as_rankings(judgments), judgments.vocabulary, annotator_weights(self.weights, judgments.vocabulary)
+            as_rankings(judgments, counted=True),
+            judgments.vocabulary,
+            annotator_weights(self.weights, judgments.vocabulary),
         )
         return make_consensus(
             self.description, judgments, score, compared=links(judgments.only(*self.description.takes)), notes=notes
@@ -63,7 +65,7 @@ def _mean_share(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> Floa
     """Per entry, the share of other items beaten, averaged over the lists that rank it."""
     n, rows = vocabulary.n_entries, lists.row_list
     share, unlisted_share, counted = shares(lists, vocabulary)
-    counts = np.where(counted, weight[lists.list_annotator], 0.0)
+    counts = np.where(counted, weight[lists.list_annotator] * lists.counts, 0.0)
     total = sum_by(lists.entry, share * counts[rows], n)
     count = sum_by(lists.entry, counts[rows], n)
     if lists.unlisted_below.any():

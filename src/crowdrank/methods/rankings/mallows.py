@@ -75,7 +75,7 @@ class Mallows:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task in the Kemeny order of its lists."""
         notes = check_kinds(self.description, judgments)
-        vocabulary, lists = judgments.vocabulary, by_task(as_lists(judgments))
+        vocabulary, lists = judgments.vocabulary, by_task(as_lists(judgments, counted=True))
         refuse_large_tasks(self.description.name, vocabulary)
         weight = annotator_weights(self.weights, vocabulary)
         score, searched = kemeny(lists, vocabulary, weight, self.exact, self.seed)
@@ -91,7 +91,8 @@ class Mallows:
         if searched:
             groups = f"{searched:,} groups of more than {self.exact} items with contradictory majorities"
             notes = (*notes, f"{groups}: ordered by local search, not exactly; a larger `exact` takes longer")
-        distance = sum_by(lists.list_annotator, distances(lists, vocabulary, score), len(vocabulary.annotators))
+        away = distances(lists, vocabulary, score) * lists.counts
+        distance = sum_by(lists.list_annotator, away, len(vocabulary.annotators))
         total = float((distance * (weight * concentration if self.extended else weight)).sum())
         columns = annotator_columns(judgments, *agreement(judgments, score)) | {
             "dispersion": _dispersion(lists, vocabulary, concentration)
@@ -151,7 +152,8 @@ def _distances(starts, entry, position, unlisted, above, score):
 def concentrations(lists: Rankings, vocabulary: Vocabulary, score: Floats, prior: float) -> Floats:
     """−log φ of each annotator: the value at which the expected distance equals that of their lists."""
     n = len(vocabulary.annotators)
-    distance = sum_by(lists.list_annotator, np.nan_to_num(distances(lists, vocabulary, score)), n)
+    away = np.nan_to_num(distances(lists, vocabulary, score)) * lists.counts
+    distance = sum_by(lists.list_annotator, away, n)
     annotator, size, count = _shapes(lists, vocabulary)
     starts = np.searchsorted(annotator, np.arange(n + 1))
     return np.asarray(_solve(starts, size, count, distance, prior))
@@ -165,7 +167,8 @@ def _shapes(lists: Rankings, vocabulary: Vocabulary) -> tuple[Codes, NDArray[np.
     who = lists.list_annotator
     annotator = np.concatenate([who, who[group_list], who])
     size = np.concatenate([np.diff(lists.list_starts) + out, group_size, out])
-    sign = np.repeat([1.0, -1.0, -1.0], [len(who), len(group_list), len(who)])
+    times = lists.counts.astype(np.float64)
+    sign = np.concatenate([times, -times[group_list], -times])
     longest = int(size.max(initial=0)) + 1
     keys, cell = np.unique(annotator.astype(np.int64) * longest + size, return_inverse=True)
     return (keys // longest).astype(np.int32), keys % longest, sum_by(cell.astype(np.int32), sign, len(keys))

@@ -51,9 +51,10 @@ class MedianRank:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the median of their places."""
         notes = check_kinds(self.description, judgments)
-        vocabulary, lists = judgments.vocabulary, as_rankings(judgments)
+        vocabulary, lists = judgments.vocabulary, as_rankings(judgments, counted=True)
         share, unlisted_share, counted = shares(lists, vocabulary)
-        weight = np.where(counted, annotator_weights(self.weights, vocabulary)[lists.list_annotator], 0.0)
+        weight = annotator_weights(self.weights, vocabulary)[lists.list_annotator] * lists.counts
+        weight = np.where(counted, weight, 0.0)
         out_list, out_entry = _left_out(lists, vocabulary)
         score = _medians(
             np.concatenate([lists.entry, out_entry]),

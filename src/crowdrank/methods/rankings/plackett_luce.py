@@ -85,8 +85,8 @@ class PlackettLuce:
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the logarithm of their worth."""
         notes = check_kinds(self.description, judgments)
-        vocabulary, lists = judgments.vocabulary, as_lists(judgments)
-        weight = annotator_weights(self.weights, vocabulary)[lists.list_annotator]
+        vocabulary, lists = judgments.vocabulary, as_lists(judgments, counted=True)
+        weight = annotator_weights(self.weights, vocabulary)[lists.list_annotator] * lists.counts
         model = ListModel(lists, weight, vocabulary, self.prior or 0.0)
         start = _start(lists, vocabulary, model.unlisted)
         chosen = None
@@ -164,9 +164,9 @@ def _start(lists: Rankings, vocabulary: Vocabulary, unlisted: NDArray[np.int64])
 
     Scaled up a little, because opponents of different worth make these log-odds smaller than the scores.
     """
-    above = middle_places(lists) - 1
+    above, times = middle_places(lists) - 1, lists.counts[lists.row_list]
     below = (np.diff(lists.list_starts) + np.maximum(unlisted, 0))[lists.row_list] - 1 - above
-    lost, won = (sum_by(lists.entry, count, vocabulary.n_entries) for count in (above, below))
+    lost, won = (sum_by(lists.entry, count * times, vocabulary.n_entries) for count in (above, below))
     return np.asarray(START_SCALE * np.log((won + 1) / (lost + 1)))
 
 

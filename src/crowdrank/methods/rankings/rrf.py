@@ -67,9 +67,10 @@ class RRF:
 
 def reciprocal_ranks(judgments: Judgments, weight: Floats, k: float = USUAL_K) -> Floats:
     """Per entry, the sum of weight / (k + rank) over lists, by the weight of each annotator; NaN on no list."""
-    lists, n = as_rankings(judgments), judgments.vocabulary.n_entries
+    lists, n = as_rankings(judgments, counted=True), judgments.vocabulary.n_entries
     # Rows of rankings come first, then rows made of grades, which have no ranks.
     ranked = len(judgments.rankings)
     rank = np.concatenate([lists.position[:ranked], middle_places(lists)[ranked:]])
-    score = sum_by(lists.entry, weight[lists.list_annotator][lists.row_list] / (k + rank), n)
+    of_list = weight[lists.list_annotator] * lists.counts
+    score = sum_by(lists.entry, of_list[lists.row_list] / (k + rank), n)
     return np.where(np.bincount(lists.entry, minlength=n) > 0, score, np.nan)

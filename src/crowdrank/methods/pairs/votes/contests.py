@@ -55,7 +55,7 @@ def contests(judgments: Judgments) -> Contests:
 
 def _in_tables(judgments: Judgments) -> Contests:
     """With a table of all pairs of items for each task."""
-    vocabulary, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments)
+    vocabulary, pairs, lists = judgments.vocabulary, judgments.pairs, as_rankings(judgments, counted=True)
     sizes = np.diff(vocabulary.task_starts)
     size = sizes[vocabulary.entry_task]
     place = np.arange(vocabulary.n_entries) - vocabulary.task_starts[:-1][vocabulary.entry_task]
@@ -66,7 +66,16 @@ def _in_tables(judgments: Judgments) -> Contests:
     in_task = vocabulary.task_starts[lists.list_task], vocabulary.task_starts[lists.list_task + 1]
     by_task = np.argsort(lists.list_task, kind="stable")  # so that the table of one task stays in the cache
     _count_lists(
-        by_task, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, *in_task, row, place, table
+        by_task,
+        lists.counts,
+        lists.list_starts,
+        lists.entry,
+        lists.position,
+        lists.unlisted_below,
+        *in_task,
+        row,
+        place,
+        table,
     )
     first = vocabulary.task_starts[vocabulary.entry_task]
     number = _rows(row, place, size, table)
@@ -101,7 +110,7 @@ def _count_pairs(left, right, outcome, row, place, table):
 
 
 @kernel
-def _count_lists(order, starts, entry, position, unlisted_below, task_start, task_end, row, place, table):
+def _count_lists(order, counts, starts, entry, position, unlisted_below, task_start, task_end, row, place, table):
     listed = np.full(len(row), -1)
     for number in order:
         for a in range(starts[number], starts[number + 1]):
@@ -111,14 +120,14 @@ def _count_lists(order, starts, entry, position, unlisted_below, task_start, tas
                 j = entry[b]
                 if i != j:  # an item graded twice is not compared with itself
                     above = position[a] < position[b]
-                    table[row[i] + place[j]] += 2 if above else 1
+                    table[row[i] + place[j]] += (2 if above else 1) * counts[number]
                     if not above:
-                        table[row[j] + place[i]] += 1
+                        table[row[j] + place[i]] += counts[number]
         if unlisted_below[number]:
             for a in range(starts[number], starts[number + 1]):
                 for j in range(task_start[number], task_end[number]):
                     if listed[j] != number:
-                        table[row[entry[a]] + place[j]] += 2
+                        table[row[entry[a]] + place[j]] += 2 * counts[number]
 
 
 @kernel

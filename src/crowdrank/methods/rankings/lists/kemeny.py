@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.convert import lists_of
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.progress import report
 from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
@@ -28,17 +29,7 @@ ROUNDS = 20  # of perturbing a large part's order and searching again
 
 def by_task(lists: Rankings) -> Rankings:
     """The lists in the order of their tasks."""
-    order = np.argsort(lists.list_task, kind="stable")
-    lengths = np.diff(lists.list_starts)
-    rows = np.argsort(np.argsort(order, kind="stable")[lists.row_list], kind="stable")
-    return Rankings(
-        list_annotator=lists.list_annotator[order],
-        list_task=lists.list_task[order],
-        unlisted_below=lists.unlisted_below[order],
-        row_list=np.repeat(np.arange(len(order), dtype=np.int32), lengths[order]),
-        entry=lists.entry[rows],
-        position=lists.position[rows],
-    )
+    return lists_of(lists, np.argsort(lists.list_task, kind="stable"))
 
 
 def refuse_large_tasks(method: str, vocabulary: Vocabulary) -> None:
@@ -107,7 +98,7 @@ def kemeny(lists: Rankings, vocabulary: Vocabulary, weight: Floats, exact: int, 
 def list_arrays(lists: Rankings, vocabulary: Vocabulary, weight: Floats) -> tuple[Any, ...]:
     """The lists as the kernels take them: lists of task t are `task_lists[t]:task_lists[t + 1]`."""
     task_lists = np.searchsorted(lists.list_task, np.arange(len(vocabulary.tasks) + 1))
-    counts = exact_weights(weight)[lists.list_annotator]
+    counts = exact_weights(weight)[lists.list_annotator] * lists.counts
     return task_lists, lists.list_starts, lists.entry, lists.position, lists.unlisted_below, counts
 
 

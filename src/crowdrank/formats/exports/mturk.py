@@ -1,0 +1,74 @@
+"""Mechanical Turk's batch results: `Input.*` is what was shown, `Answer.*` what was answered.
+
+Rejected assignments are left out. The parts of `Answer.taskAnswers`, where crowd forms put their JSON, have names as
+Answer.taskAnswers.rating.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from crowdrank.formats.exports.tables import crowd_roles, exported, filled, mapped, with_columns, without
+from crowdrank.formats.json_files import flat
+from crowdrank.formats.source import Source, as_text
+from crowdrank.formats.trec_letor import Wanted
+from crowdrank.study import JudgmentError
+
+TOOL = "Mechanical Turk"
+KEYS = {"HITId", "WorkerId"}
+INPUT, ANSWER = "Input.", "Answer."
+ANSWERS = "Answer.taskAnswers"
+
+
+def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Source]:
+    """The judgments of a batch."""
+    if wanted == "truth":
+        return [source]
+    source, notes = without(source, "AssignmentStatus", ["Rejected"], "rejected assignments")
+    if ANSWERS in source.columns:
+        source = with_columns(source, _parts(source))
+    inputs = [column for column in source.columns if column.startswith(INPUT)]
+    outputs = [column for column in source.columns if column.startswith(ANSWER) and column != ANSWERS]
+    roles = {"annotator": "WorkerId", **_times(source), **mapped(source, given, (INPUT, ANSWER, ANSWERS + "."))}
+    judged = crowd_roles(source, TOOL, {role: roles[role] for role in roles if role in given}, inputs, outputs)
+    roles |= judged
+    source, empty = filled(
+        source, roles.get("winner") or roles.get("grade") or roles["rank"], "assignments without an answer"
+    )
+    return [exported(source, TOOL, roles, [*notes, *empty])]
+
+
+def _times(source: Source) -> dict[str, str]:
+    return {"time": "SubmitTime"} if "SubmitTime" in source.columns else {}
+
+
+def _parts(source: Source) -> dict[str, pl.Series]:
+    """The answers in a column of JSON, each as a column of its own."""
+    texts = as_text(source.load(ANSWERS))
+    rows = [_answers(source.place(row), text) for row, text in enumerate(texts)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {f"{ANSWERS}.{name}": pl.Series([row.get(name) for row in rows], dtype=pl.String) for name in names}
+
+
+def _answers(place: str, text: str | None) -> dict[str, str | None]:
+    """The answers of an assignment: a list with one object; of buttons, the name of the one that is true."""
+    if text is None or not text.strip():
+        return {}
+    try:
+        parsed: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise JudgmentError(f"{place}: {ANSWERS} is not valid JSON") from None
+    parsed = parsed[0] if isinstance(parsed, list) and parsed else parsed
+    if not isinstance(parsed, dict):
+        raise JudgmentError(f"{place}: {ANSWERS} must be a list with an object of answers")
+    return dict(flat({name: _pressed(value) for name, value in parsed.items()}))
+
+
+def _pressed(value: Any) -> Any:
+    if isinstance(value, dict) and value and all(isinstance(state, bool) for state in value.values()):
+        return next((name for name, state in value.items() if state), None)
+    return value

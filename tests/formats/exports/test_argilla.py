@@ -1,0 +1,53 @@
+"""Argilla's records, as JSON and as a table."""
+
+import pytest
+
+import crowdrank as cr
+import exports
+
+
+def test_records(read, rows):
+    study = read("argilla.json", exports.argilla())
+    assert (study.counts["grades"], study.counts["rankings"]) == (8, 3)
+    assert study.vocabulary.tasks.tolist() == ["order", "relevance"]
+    assert rows(study.only("grades"), "task", "annotator", "item", "grade")[:3] == [
+        ("relevance", "user-0", "rec-1", 5), ("relevance", "user-1", "rec-1", 4), ("relevance", "gpt-4o", "rec-1", 5)
+    ]  # fmt: skip
+    assert rows(study.only("rankings"), "item", "rank")[:3] == [("b", 1), ("a", 2), ("c", 3)]
+    assert any("drafts count too" in note for note in study.notes)
+    assert any("answers in words to comment" in note for note in study.notes)
+
+
+def test_one_question_and_the_items_of_a_field(read, rows):
+    study = read("a.json", exports.argilla(), columns={"grade": "relevance", "item": "fields.doc"})
+    assert study.kinds == ("grades",)
+    assert rows(study, "task", "item")[0] == ("all", "d1")
+
+
+def test_a_table_keeps_what_was_submitted(read, rows):
+    study = read("hub.parquet", exports.argilla_table())
+    assert rows(study, "annotator", "item", "grade") == [
+        ("u1", "r1", 5), ("u2", "r1", 4), ("gpt", "r1", 5), ("u1", "r2", 1), ("gpt", "r3", 2)
+    ]  # fmt: skip
+    assert any("status draft (1)" in note for note in study.notes)
+
+
+def test_labels_are_pairs_where_the_user_says_the_sides(read, rows):
+    records = [
+        {"id": model, "fields": {"a": "gpt", "b": model}, "responses": {"better": [{"value": said, "user_id": "u"}]}}
+        for model, said in (("llama", "A"), ("mistral", "tie"))
+    ]
+    study = read("a.json", records, columns={"left": "fields.a", "right": "fields.b"})
+    assert rows(study, "left", "right", "winner") == [("gpt", "llama", "gpt"), ("gpt", "mistral", "tie")]
+
+
+def test_rankings_with_ranks(read, rows):
+    value = [{"value": "x", "rank": 2}, {"value": "y", "rank": 1}, {"value": "z", "rank": 2}]
+    records = [{"id": "1", "fields": {}, "responses": {"order": [{"value": value, "user_id": "u"}]}}]
+    assert rows(read("a.json", records), "item", "rank") == [("y", 1), ("x", 2), ("z", 2)]
+
+
+def test_there_is_no_gold_in_it(tmp_path, read):
+    read("a.json", exports.argilla())
+    with pytest.raises(cr.JudgmentError, match="holds no gold"):
+        cr.read_gold(tmp_path / "a.json")
