@@ -49,6 +49,7 @@ papers: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/site/build.py
 
 constraints: $(VENV)/installed-dev
 	$(BIN)/python -m pip freeze --exclude-editable | sort -f > constraints.txt
@@ -70,7 +71,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(VENV)-bench/bin/python benchmarks/listwise.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-lowest demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-lowest demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

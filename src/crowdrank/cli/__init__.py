@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from crowdrank.cli import compare, evaluate, methods, predict, rank, replay, simulate, train, warm_up
+from crowdrank.cli import compare, describe, evaluate, methods, predict, rank, replay, report, simulate, train, warm_up
 from crowdrank.cli import next as next_command
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command("describe")(describe.describe)
 app.command("rank")(rank.rank)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
@@ -29,6 +30,7 @@ app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("next")(next_command.next_questions)
 app.command("replay")(replay.replay)
+app.command("report")(report.report)
 app.command("methods")(methods.methods)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(simulate.app, name="simulate")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -62,11 +62,14 @@ class Outputs:
     qrels: Sequence[Path]
     model: Path | None
     csv_safe: bool
+    report: Path | None
+    chart: Path | None
 
     def check(self, inputs: Sequence[Path]) -> None:
         """Refuse, before the work, files that could not be written after it."""
         tables = [self.ranking, self.annotators, self.neighbours, *self.qrels]
-        options.check_outputs(tables, inputs, trec=[self.ranking, *self.qrels], other=[self.model])
+        trec = [self.ranking, *self.qrels]
+        options.check_outputs(tables, inputs, trec=trec, other=[self.model], chart=self.chart, report=self.report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class MethodToFit:
 
     method: Method | Trained
     settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()  # why it was chosen, where the user names none
 
 
 def rank(
@@ -83,8 +87,7 @@ def rank(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="See `crowdrank methods`. Default: crowd-bt for pairs, rrf for runs, plackett-luce for other "
-            "rankings, gda for grades.",
+            help="See `crowdrank methods`. Default: chosen by the judgments; a note says why.",
         ),
     ] = None,
     settings: options.MethodSettings = None,
@@ -152,6 +155,21 @@ def rank(
         ),
     ] = None,
     csv_safe: options.CsvSafe = False,
+    report: options.Report = None,
+    report_gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Gold for the report alone: measures and calibration. The method does not see it.",
+            show_default=False,
+        ),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw the scores with their intervals: .html, .svg, .png or .json.", show_default=False
+        ),
+    ] = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
     seed: options.Seed = 0,
@@ -165,15 +183,17 @@ def rank(
     study = options.JudgmentFiles(files, columns, top_k)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
     training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
-    outputs = Outputs(out, annotators, neighbours, qrels or [], save, csv_safe)
-    outputs.check([*files, *training.inputs, *options.given(gold)])
+    outputs = Outputs(out, annotators, neighbours, qrels or [], save, csv_safe, report, chart)
+    outputs.check([*files, *training.inputs, *options.given(gold, report_gold)])
     _check_training(method, training)
     _check_gold(method, training, gold)
     judgments = _read(study)
     with screen.progress():
-        to_fit = _method_to_fit(chosen, training, judgments)
+        to_fit = _method_to_fit(chosen, training, judgments, gold)
         consensus = _fitted(to_fit, judgments, _read_gold(gold), _resampling(bootstrap, bootstrap_over, seed))
-    _write(consensus, to_fit, outputs)
+        consensus = replace(consensus, notes=(*consensus.notes, *to_fit.notes))
+        page = _report(consensus, to_fit, judgments, _read_gold(report_gold)) if report else None
+    _write(consensus, to_fit, outputs, page)
     if json:
         screen.print_json(_as_json(consensus, to_fit))
     else:
@@ -238,9 +258,12 @@ def _read_gold(path: Path | None) -> Gold | None:
     return formats.read_gold(path) if path else None
 
 
-def _method_to_fit(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments) -> MethodToFit:
+def _method_to_fit(
+    chosen: MethodOptions, training: TrainingFiles, judgments: Judgments, gold: Path | None
+) -> MethodToFit:
     """The method to fit: trained, loaded, named by the user, or the usual one for these judgments."""
     from crowdrank.methods import catalogue
+    from crowdrank.methods.choice import choose_method
 
     if training.load:
         from crowdrank.saved import load  # here, not above: it imports all rankers
@@ -250,10 +273,14 @@ def _method_to_fit(chosen: MethodOptions, training: TrainingFiles, judgments: Ju
     if chosen.name in catalogue.SUPERVISED:
         trained = _train(chosen, training)
         return MethodToFit(trained, asdict(trained.method))
-    name = chosen.name or catalogue.usual_method(judgments)
+    if gold and chosen.name is None:  # not every method could start from it
+        name, reason = catalogue.usual_method(judgments), ""
+    else:
+        name, reason = (chosen.name, "") if chosen.name else choose_method(judgments)
     method = catalogue.method(name, **options.parse_settings(catalogue.METHODS[name], chosen.texts, chosen.seed))
     settings = catalogue.settings_of(method)
-    return MethodToFit(method, {name: settings[name] for name in settings if name in chosen.texts or name == "seed"})
+    shown = {name: settings[name] for name in settings if name in chosen.texts or name == "seed"}
+    return MethodToFit(method, shown, (f"{name} was chosen because {reason}",) if reason else ())
 
 
 def _train(chosen: MethodOptions, training: TrainingFiles) -> Trained:
@@ -287,7 +314,18 @@ def _fitted(to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, resamp
     return fit_method(method, judgments, gold)
 
 
-def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs) -> None:
+def _report(consensus: Consensus, to_fit: MethodToFit, judgments: Judgments, gold: Gold | None) -> str:
+    """The page of the report."""
+    from crowdrank.methods.catalogue import METHODS
+    from crowdrank.report import RankReport, rank_page
+
+    # What was learned from gold cannot be fitted again without it.
+    method = cast("Method", to_fit.method) if consensus.method in METHODS else None
+    command = options.command_line()
+    return rank_page(RankReport(consensus, judgments, method, gold, command=command, settings=to_fit.settings))
+
+
+def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs, page: str | None) -> None:
     """Write all files, or none."""
     from crowdrank import formats
 
@@ -301,6 +339,13 @@ def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs) -> None:
         from crowdrank.saved import as_bytes
 
         tables[outputs.model] = as_bytes(cast("Trained", to_fit.method))
+    if page is not None:
+        tables[outputs.report] = page.encode()
+    if outputs.chart:
+        from crowdrank.report import intervals
+
+        drawn = intervals(consensus).properties(width=500)
+        tables[outputs.chart] = drawn.to_bytes(outputs.chart.suffix.removeprefix("."))
     formats.write_files({path: table for path, table in tables.items() if path}, csv_safe=outputs.csv_safe)
 
 
@@ -341,6 +386,8 @@ def _show_written(outputs: Outputs) -> None:
             "annotators": outputs.annotators,
             "neighbours": outputs.neighbours,
             "what was learned": outputs.model,
+            "report": outputs.report,
+            "chart": outputs.chart,
         }
     )
     for path in outputs.qrels:

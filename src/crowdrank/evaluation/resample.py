@@ -28,9 +28,9 @@ def canonical(judgments: Judgments) -> Judgments:
     lists = replace(lists, entry=lists.entry[by_place], position=lists.position[by_place])
     return replace(
         judgments,
-        grades=_rows_of(grades, by_grade),
-        pairs=_rows_of(pairs, by_pair),
-        rankings=_lists_of(lists, _list_order(lists)),
+        grades=rows_of(grades, by_grade),
+        pairs=rows_of(pairs, by_pair),
+        rankings=lists_of(lists, _list_order(lists)),
     )
 
 
@@ -49,7 +49,7 @@ def _list_order(lists: Rankings) -> Rows:
 def graded_as_lists(judgments: Judgments) -> Judgments:
     """The same study with the grades of each annotator on a task as a list."""
     no_rows = np.zeros(0, np.int64)
-    return replace(judgments, grades=_rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments))
+    return replace(judgments, grades=rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments))
 
 
 def annotators_of(judgments: Judgments, kinds: Sequence[Kind]) -> Codes:
@@ -80,9 +80,9 @@ def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = 
         grades, pairs, lists = (times[annotator] for annotator in given)
     return replace(
         judgments,
-        grades=_rows_of(judgments.grades, _repeated(grades)),
-        pairs=_rows_of(judgments.pairs, _repeated(pairs)),
-        rankings=_lists_of(judgments.rankings, _repeated(lists)),
+        grades=rows_of(judgments.grades, _repeated(grades)),
+        pairs=rows_of(judgments.pairs, _repeated(pairs)),
+        rankings=lists_of(judgments.rankings, _repeated(lists)),
     )
 
 
@@ -95,14 +95,14 @@ def _repeated(times: Rows) -> Rows:
     return np.repeat(np.arange(len(times)), times)
 
 
-def _rows_of(table: Table, rows: Rows) -> Table:
+def rows_of(table: Table, rows: Rows) -> Table:
     """A table's rows, in the order given."""
     columns = {field.name: getattr(table, field.name) for field in fields(table)}
     taken: dict[str, Any] = {name: column if column is None else column[rows] for name, column in columns.items()}
     return type(table)(**taken)
 
 
-def _lists_of(lists: Rankings, which: Rows) -> Rankings:
+def lists_of(lists: Rankings, which: Rows) -> Rankings:
     """Whole lists, in the order given; they may repeat."""
     starts = lists.list_starts
     lengths = np.diff(starts)[which]
