@@ -7,23 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Method
 from crowdrank.report.page import Html, Section, name, paragraph, table
-from crowdrank.statistics.fragility import Fragility, fragility
+from crowdrank.statistics.fragility import Fragility, Of, fragility
 from crowdrank.study import LEFT, TIE, Judgments
 
 TOP_K = 5
 LISTED = 10
 
 
-def fragility_section(method: Method | None, judgments: Judgments | None, most: int) -> Section:
+def fragility_section(
+    method: Method | None, judgments: Judgments | None, consensus: Consensus, affordable: bool
+) -> Section:
     """The fewest judgments and annotators whose removal changes the winner, or the first five."""
     title = "What would change the result"
-    if method is None or judgments is None or not 0 < len(judgments) <= most:
+    if method is None or judgments is None or not len(judgments):
         return Section(title, [])
-    entries = np.bincount(judgments.vocabulary.entry_task, minlength=1).max()
-    ks = [1] if entries <= TOP_K or len(judgments) > most / 3 else [1, TOP_K]
-    found = [fragility(method, judgments, of=of, k=k) for k in ks for of in ("judgments", "annotators")]
+    if not affordable:
+        return Section(title, [paragraph("Not computed: this study is large. cr.statistics.fragility computes it.")])
+    words = judgments.vocabulary
+    most_entries = np.bincount(words.entry_task, minlength=1).max()
+    tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]
+    if most_entries > 2 * TOP_K and len(words.tasks) == 1:
+        tried += [(TOP_K, "judgments"), (TOP_K, "annotators")]
+    found = [fragility(method, judgments, of=of, k=k, consensus=consensus) for k, of in tried]
     body = [paragraph(_sentence(each, len(judgments.vocabulary.tasks) > 1)) for each in found]
     few = next((each for each in found if each.found and each.of == "judgments"), None)
     if few is not None:

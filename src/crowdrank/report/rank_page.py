@@ -48,7 +48,9 @@ SAMPLE = 1000
 MOST_TIERS = 8
 DISPUTED = 15
 OPPONENTS = 300
-MOST_FITS = 60_000  # judgments; above this, nothing is fitted again for the report
+# Above these, nothing is fitted again for the report.
+MOST_JUDGMENTS = 60_000
+MOST_ENTRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def rank_page(report: RankReport) -> str:
         [
             _ranking_section(consensus, judgments, fit, tier),
             _close_calls(consensus, judgments),
-            fragility_section(report.method, judgments, MOST_FITS),
+            fragility_section(report.method, judgments, consensus, _affordable(report)),
             annotators_section(consensus, described, fit),
             _disputed(consensus, judgments, fit),
             _reliability(report, described),
@@ -91,6 +93,12 @@ def rank_page(report: RankReport) -> str:
         ],
         f"crowdrank {__version__}",
     )
+
+
+def _affordable(report: RankReport) -> bool:
+    """Whether the study is small enough to be fitted again, many times."""
+    size = 0 if report.judgments is None else len(report.judgments)
+    return size <= MOST_JUDGMENTS and len(report.consensus.score) <= MOST_ENTRIES
 
 
 def _size(consensus: Consensus, judgments: Judgments | None) -> str:
@@ -293,9 +301,9 @@ def _reliability(report: RankReport, described: StudyDescription | None) -> Sect
     values: dict[str, object] = {}
     if report.consensus.low is not None:
         values["scale separation reliability"] = scale_separation_reliability(report.consensus)
-    if report.judgments is not None and report.method is not None and len(report.judgments) <= MOST_FITS:
+    if report.judgments is not None and report.method is not None and _affordable(report):
         rounds = 10 if len(report.judgments) <= 20_000 else 2
-        halves = split_half(report.method, report.judgments, rounds=rounds)
+        halves = split_half(report.method, report.judgments, rounds=rounds, consensus=report.consensus)
         values[f"split halves of {halves.of}: correlation"] = halves.median
         values["of the whole study (Spearman-Brown)"] = halves.whole
     for kind, each in ({} if described is None else described.agreement).items():

@@ -3,7 +3,8 @@
 Influence functions say how much the gap between two entries changes without a judgment (Broderick, Giordano, Meager: An
 automatic finite-sample robustness metric, 2020). Judgments are removed in that order, influence is computed anew as
 they go, and every set that is reported was confirmed by fitting the method without it. The set found is small, though a
-still smaller one may exist: to find the smallest is a hard problem.
+still smaller one may exist: to find the smallest is a hard problem. In larger studies the search fits a quicker variant
+of the method, and only what it finds is confirmed by the method itself, and made larger if need be.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.evaluation.bootstrap import for_rounds, without_intervals
 from crowdrank.methods.catalogue import fit_method
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.settings import InputError, check_choice, check_whole_number
 from crowdrank.statistics.influence import Influence
-from crowdrank.statistics.removal import kept_of
+from crowdrank.statistics.removal import kept_of, quicker
 from crowdrank.study import Judgments
 
 Of = Literal["judgments", "annotators"]
@@ -31,6 +31,7 @@ CHUNKS = 8  # removed in so many steps, with new influence after each; few are r
 ONE_BY_ONE = 24
 SMALL = 20_000  # judgments; up to this many, every removed one is tried to be put back
 MOST_PUT_BACK = 60
+FITS_ARE_FAST = 300  # judgments; up to this many, the method itself is fitted in the search
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,13 +55,16 @@ class Fragility:
 class _Search:
     """Removes judgments or annotators and fits again."""
 
-    def __init__(self, method: Method, judgments: Judgments, of: Of, entries: NDArray[np.intp], k: int) -> None:
+    def __init__(
+        self, method: Method, judgments: Judgments, of: Of, entries: NDArray[np.intp], k: int, start: Consensus | None
+    ) -> None:
         self.method, self.judgments, self.of, self.entries, self.k = method, judgments, of, entries, k
         self.refits = 0
+        self.last: tuple[NDArray[np.int64], Consensus] | None = None
         self.whose = np.concatenate(
             [judgments.grades.annotator, judgments.pairs.annotator, judgments.rankings.list_annotator]
         )
-        self.start = self.fit(np.zeros(0, np.int64))
+        self.start = self.fit(np.zeros(0, np.int64)) if start is None else start
         self.top = self.first(self.start)
 
     def remaining(self, removed: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -72,9 +76,12 @@ class _Search:
         return mask
 
     def fit(self, removed: NDArray[np.int64]) -> Consensus:
-        self.refits += 1
-        report("fragility", self.refits, 200)
-        return fit_method(self.method, kept_of(self.judgments, self.remaining(removed)))
+        """The consensus without them; the last one is kept, since it is often asked for again."""
+        if self.last is None or not np.array_equal(self.last[0], removed):
+            self.refits += 1
+            report("fragility", self.refits, 200)
+            self.last = removed, fit_method(self.method, kept_of(self.judgments, self.remaining(removed)))
+        return self.last[1]
 
     def first(self, consensus: Consensus) -> NDArray[np.intp]:
         """The entries of the first k places."""
@@ -96,10 +103,18 @@ class _Search:
         return Influence(consensus, kept_of(self.judgments, mask), np.flatnonzero(mask), self.whose, weighted)
 
 
-def fragility(method: Method, judgments: Judgments, *, of: Of = "judgments", k: int = 1, task: Any = None) -> Fragility:
+def fragility(
+    method: Method,
+    judgments: Judgments,
+    *,
+    of: Of = "judgments",
+    k: int = 1,
+    task: Any = None,
+    consensus: Consensus | None = None,
+) -> Fragility:
     """The fewest judgments (or annotators) found whose removal changes the first `k` of a task.
 
-    Without `task`, it is the one with the most judgments.
+    Without `task`, it is the one with the most judgments. `consensus` is the result of the method, if it is known.
 
     >>> import crowdrank as cr
     >>> votes = cr.judgments({"left": ["x"] * 5, "right": ["y"] * 5, "winner": ["x", "x", "x", "y", "y"]})
@@ -109,23 +124,25 @@ def fragility(method: Method, judgments: Judgments, *, of: Of = "judgments", k: 
     check_choice("of", of, ("judgments", "annotators"))
     check_whole_number("k", k)
     entries, name, size = _task(judgments, task, of)
-    exact = _Search(without_intervals(method), judgments, of, entries, k)
-    # Settings that the method chooses from the votes are chosen once; the set that is found is confirmed without that.
-    search = _Search(for_rounds(exact.method, exact.start), judgments, of, entries, k)
-    best = _smallest(search)
-    if len(best) and not exact.changes(best):
-        search, best = exact, _smallest(exact)
+    exact = _Search(method, judgments, of, entries, k, consensus)
+    refits = 0
+    if len(exact.whose) <= FITS_ARE_FAST:
+        best = _smallest(exact)
+    else:
+        quick = _Search(quicker(method, exact.start), judgments, of, entries, k, None)
+        quick.top = exact.top
+        best = _confirmed(exact, _smallest(quick))
+        refits = quick.refits
     items = judgments.vocabulary.items[judgments.vocabulary.entry_item]
     after = exact.first(exact.fit(best)) if len(best) else exact.top
-    refits = exact.refits + search.refits * (search is not exact)
+    refits += exact.refits
     return Fragility(of, k, name, best, len(best) / max(size, 1), tuple(items[exact.top]), tuple(items[after]), refits)
 
 
 def _smallest(search: _Search) -> NDArray[np.int64]:
     """The smallest set found; nothing if entries are tied already, or too few are ranked."""
     best = np.zeros(0, np.int64)
-    ranked = np.isfinite(search.start.score[search.entries]).sum()
-    if ranked <= search.k or search.changed(search.start) or _tied(search):
+    if _nothing_to_change(search):
         return best
     for candidate in _candidates(search):
         if len(candidate) and (not len(best) or len(candidate) < len(best)):
@@ -133,10 +150,24 @@ def _smallest(search: _Search) -> NDArray[np.int64]:
     return _put_back(search, best)
 
 
-def _tied(search: _Search) -> bool:
-    inside = np.isin(search.entries, search.top)
+def _confirmed(exact: _Search, found: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The set, if the method itself agrees; else with further judgments until it does."""
+    if _nothing_to_change(exact):
+        return found[:0]
+    if len(found) and exact.changes(found):
+        return found
+    influence = exact.influence(exact.start, np.zeros(0, np.int64), True)
+    for _, inside, outside in _rivals(exact, influence)[:1]:
+        more = influence.order(inside, outside, exact.of)[0]
+        return _shortest_prefix(np.r_[found, more[~np.isin(more, found)]], exact.changes, len(found))
+    return found[:0]
+
+
+def _nothing_to_change(search: _Search) -> bool:
+    """Whether too few entries are ranked, or the first k do not lead by their scores."""
     score = np.nan_to_num(search.start.score[search.entries], nan=-np.inf)
-    return bool(score[inside].min() == score[~inside].max())
+    inside = np.isin(search.entries, search.top)
+    return bool(np.isfinite(score).sum() <= search.k or score[inside].min() <= score[~inside].max())
 
 
 def _task(judgments: Judgments, task: Any, of: Of) -> tuple[NDArray[np.intp], Any, int]:
@@ -181,9 +212,14 @@ def _rivals(search: _Search, influence: Influence) -> list[tuple[int, int, int]]
     return sorted(need)[:2]
 
 
-def _shortest_prefix(order: NDArray[np.int64], changes: Callable[[NDArray[np.int64]], bool]) -> NDArray[np.int64]:
-    """The shortest beginning of `order` that changes the result, by doubling and bisection; nothing if none does."""
-    low, high = 0, 1
+def _shortest_prefix(
+    order: NDArray[np.int64], changes: Callable[[NDArray[np.int64]], bool], low: int = 0
+) -> NDArray[np.int64]:
+    """The shortest beginning of `order` that changes the result, by doubling and bisection; nothing if none does.
+
+    The first `low` alone do not change it.
+    """
+    high = low + max(1, low // 4)
     while high < len(order) and not changes(order[:high]):
         low, high = high, min(2 * high, len(order))
     if high >= len(order) and not changes(order):

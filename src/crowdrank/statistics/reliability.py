@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.evaluation.bootstrap import for_rounds, without_intervals
+from crowdrank.evaluation.bootstrap import without_intervals
 from crowdrank.methods.catalogue import fit_method
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check_whole_number
-from crowdrank.statistics.removal import kept
+from crowdrank.statistics.removal import kept, quicker
 from crowdrank.statistics.tiers import score_error
 from crowdrank.study import Floats, Judgments, Vocabulary
 
@@ -61,11 +61,16 @@ def scale_separation_reliability(consensus: Consensus) -> float:
     return max(0.0, 1 - float(np.mean(error**2)) / variance) if variance > 0 else 0.0
 
 
-def split_half(method: Method, judgments: Judgments, *, rounds: int = 10, seed: int = 0) -> SplitHalf:
-    """Fit two random halves of the annotators (or of the judgments, if these are few) and correlate the scores."""
+def split_half(
+    method: Method, judgments: Judgments, *, rounds: int = 10, seed: int = 0, consensus: Consensus | None = None
+) -> SplitHalf:
+    """Fit two random halves of the annotators (or of the judgments, if these are few) and correlate the scores.
+
+    `consensus` is the result of the method for the whole study, if it is known.
+    """
     check_whole_number("rounds", rounds)
-    chosen = without_intervals(method)
-    chosen = for_rounds(chosen, fit_method(chosen, judgments))  # settings are chosen once, from the whole study
+    # Settings are chosen once, from the whole study.
+    chosen = quicker(method, fit_method(without_intervals(method), judgments) if consensus is None else consensus)
     n = len(judgments.vocabulary.annotators)
     over = "annotators" if n >= FEW_ANNOTATORS else "judgments"
     found = np.full(rounds, np.nan)

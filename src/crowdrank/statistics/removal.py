@@ -1,4 +1,4 @@
-"""A study without some of its judgments; the vocabulary stays."""
+"""A study without some of its judgments, the vocabulary stays; and a method that is quick to fit to many of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.consensus import Consensus
+from crowdrank.evaluation.bootstrap import for_rounds, without_intervals
 from crowdrank.evaluation.resample import lists_of, rows_of
+from crowdrank.methods.catalogue import settings_of
+from crowdrank.methods.protocols import Method
 from crowdrank.study import Judgments
 
+USUAL_PRIOR = 1.0  # virtual wins and losses
 Mask = NDArray[np.bool_]
 
 
@@ -28,3 +33,12 @@ def kept_of(judgments: Judgments, mask: Mask) -> Judgments:
     counts = judgments.counts
     first, second = counts["grades"], counts["grades"] + counts["pairs"]
     return kept(judgments, mask[:first], mask[first:second], mask[second:])
+
+
+def quicker(method: Method, consensus: Consensus) -> Method:
+    """The method with the settings that it chose from the whole study and without intervals; the usual prior where it
+    would choose one in each fit.
+    """
+    found = for_rounds(without_intervals(method), consensus)
+    chooses = "prior" in settings_of(found) and settings_of(found)["prior"] is None
+    return replace(found, prior=USUAL_PRIOR) if chooses else found  # type: ignore[type-var]
