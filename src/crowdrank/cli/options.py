@@ -123,6 +123,12 @@ class JudgmentFiles:
     columns: Mapping[str, str] = field(default_factory=dict)  # role → the name of the column
     top_k: bool | None = None
 
+    @property
+    def title(self) -> str:
+        """The title of a report about them."""
+        more = f" and {len(self.paths) - 1} more" * (len(self.paths) > 1)
+        return f"Ranking of {self.paths[0].name}{more}"
+
     def read(self) -> Judgments:
         from crowdrank import formats
 

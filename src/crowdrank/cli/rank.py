@@ -192,7 +192,7 @@ def rank(
         to_fit = _method_to_fit(chosen, training, judgments, gold)
         consensus = _fitted(to_fit, judgments, _read_gold(gold), _resampling(bootstrap, bootstrap_over, seed))
         consensus = replace(consensus, notes=(*consensus.notes, *to_fit.notes))
-        page = _report(consensus, to_fit, judgments, _read_gold(report_gold)) if report else None
+        page = _report(consensus, to_fit, judgments, _read_gold(report_gold), study.title) if report else None
     _write(consensus, to_fit, outputs, page)
     if json:
         screen.print_json(_as_json(consensus, to_fit))
@@ -314,7 +314,7 @@ def _fitted(to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, resamp
     return fit_method(method, judgments, gold)
 
 
-def _report(consensus: Consensus, to_fit: MethodToFit, judgments: Judgments, gold: Gold | None) -> str:
+def _report(consensus: Consensus, to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, title: str) -> str:
     """The page of the report."""
     from crowdrank.methods.catalogue import METHODS
     from crowdrank.report import RankReport, rank_page
@@ -322,7 +322,9 @@ def _report(consensus: Consensus, to_fit: MethodToFit, judgments: Judgments, gol
     # What was learned from gold cannot be fitted again without it.
     method = cast("Method", to_fit.method) if consensus.method in METHODS else None
     command = options.command_line()
-    return rank_page(RankReport(consensus, judgments, method, gold, command=command, settings=to_fit.settings))
+    return rank_page(
+        RankReport(consensus, judgments, method, gold, title=title, command=command, settings=to_fit.settings)
+    )
 
 
 def _write(consensus: Consensus, to_fit: MethodToFit, outputs: Outputs, page: str | None) -> None:

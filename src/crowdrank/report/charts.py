@@ -129,13 +129,14 @@ def _vl_convert() -> Any:
     return vl_convert
 
 
-def labels(names: Iterable[Any], longest: int = 40) -> list[str]:
-    """Ids as labels of a chart: cut if they are long, and still different from each other."""
+def labels(names: Iterable[Any], longest: int = 26) -> list[str]:
+    """Ids as labels of a chart: cut in the middle if they are long, and still different from each other."""
     found: dict[str, int] = {}
     result = []
     for name in names:
         whole = str(name).encode("utf-8", "replace").decode("utf-8").replace("\n", "⏎")
-        short = whole if len(whole) <= longest else whole[: longest - 1] + "…"
+        end = longest // 2
+        short = whole if len(whole) <= longest else f"{whole[: longest - end - 1]}…{whole[-end:]}"
         found[short] = found.get(short, 0) + 1
         result.append(short if found[short] == 1 else f"{short} ({found[short]})")
     return result

@@ -107,6 +107,12 @@ def paragraph(*parts: object, kind: str = "") -> Html:
     return Html(f"<p{_class(kind)}>{''.join(map(text, parts))}</p>")
 
 
+def with_code(value: str) -> Html:
+    """Text with parts between backticks as code."""
+    parts = text(value).split("`")
+    return Html("".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)))
+
+
 def heading(title: str) -> Html:
     """A heading within a section."""
     return Html(f"<h3>{text(title)}</h3>")

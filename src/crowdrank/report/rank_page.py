@@ -18,11 +18,11 @@ from crowdrank.report import crowd, ranking
 from crowdrank.report.annotators_section import annotators_section
 from crowdrank.report.charts import numbers
 from crowdrank.report.fragility_section import fragility_section
+from crowdrank.report.lead import camps_section, counted, lead
 from crowdrank.report.methods import mean_interval
 from crowdrank.report.page import (
     Html,
     Section,
-    box,
     code,
     facts,
     figure,
@@ -35,6 +35,7 @@ from crowdrank.report.page import (
     table,
     tag,
     text,
+    with_code,
 )  # fmt: skip
 from crowdrank.statistics.description import StudyDescription, describe, entry_judgments
 from crowdrank.statistics.misfit import Misfit, misfit
@@ -45,7 +46,6 @@ from crowdrank.study import Floats, Gold, Judgments
 
 MOST_ROWS = 1000  # of the ranking: the best of each task, and then a sample of the others
 SAMPLE = 1000
-MOST_TIERS = 8
 DISPUTED = 15
 OPPONENTS = 300
 # Above these, nothing is fitted again for the report.
@@ -79,12 +79,13 @@ def rank_page(report: RankReport) -> str:
     return page(
         report.title,
         f"{consensus.method} on {_size(consensus, judgments)}",
-        [_verdict(consensus, tier), _tier_list(consensus, tier)],
+        lead(consensus, judgments, described, tier),
         [
             _ranking_section(consensus, judgments, fit, tier),
             _close_calls(consensus, judgments),
             fragility_section(report.method, judgments, consensus, _affordable(report)),
             annotators_section(consensus, described, fit),
+            camps_section(consensus),
             _disputed(consensus, judgments, fit),
             _reliability(report, described),
             _gold_section(consensus, report.gold),
@@ -104,58 +105,9 @@ def _affordable(report: RankReport) -> bool:
 def _size(consensus: Consensus, judgments: Judgments | None) -> str:
     words = consensus.vocabulary
     given = "" if judgments is None else " and ".join(f"{judgments.counts[kind]:,} {kind}" for kind in judgments.kinds)
-    who = f" by {_counted(len(words.annotators), 'annotator')}" if given else ""
-    items = f"{_counted(len(words.items), 'item')} in {_counted(len(words.tasks), 'task')}"
+    who = f" by {counted(len(words.annotators), 'annotator')}" if given else ""
+    items = f"{counted(len(words.items), 'item')} in {counted(len(words.tasks), 'task')}"
     return f"{given}{who}: {items}" if given else items
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'s' * (count != 1)}"
-
-
-def _verdict(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
-    """One sentence that a reader takes away."""
-    n_tasks, first = len(consensus.vocabulary.tasks), consensus.rank == 1
-    if not first.any():
-        return box(paragraph("Nothing could be ranked; the notes at the end say why."))
-    if tier is None:
-        how = paragraph(
-            "There are no intervals, so nobody can say how certain this is: rank --bootstrap 200 adds them."
-        )
-        if n_tasks > 1:
-            return box(paragraph(f"{n_tasks:,} tasks are ranked."), how)
-        return box(paragraph(_names(consensus, np.flatnonzero(first)), " comes first."), how)
-    if n_tasks > 1:
-        alone = np.bincount(consensus.vocabulary.entry_task[tier == 1], minlength=n_tasks) == 1
-        text_ = f"In {int(alone.sum()):,} of {n_tasks:,} tasks the judgments settle which item is first."
-        return box(paragraph(text_), paragraph("In the others, several items may be the best.", kind="dim"))
-    leaders = ranking.top_entries(consensus, top=int((tier == 1).sum()))
-    best = leaders[:1]
-    if len(leaders) == 1:
-        rest = paragraph("No other item may be as good: at 95 % each of them is below it.", kind="dim")
-        return box(paragraph(_names(consensus, best), " is first, and the judgments settle it."), rest)
-    others = (
-        f" comes first, but the judgments do not settle it: {_counted(len(leaders) - 1, 'other item')} may be better."
-    )
-    return box(paragraph(_names(consensus, best), others))
-
-
-def _names(consensus: Consensus, entries: NDArray[np.intp], most: int = 10) -> Html:
-    items = consensus.vocabulary.items[consensus.vocabulary.entry_item[entries[:most]]]
-    more = f" and {len(entries) - most:,} more" if len(entries) > most else ""
-    return Html(", ".join(name(item) for item in items) + more)
-
-
-def _tier_list(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
-    if tier is None or len(consensus.vocabulary.tasks) > 1:
-        return Html("")
-    order = consensus.best_first
-    shown = range(1, min(int(tier.max()), MOST_TIERS) + 1)
-    rows = [f"<li><b>Tier {k}</b><span>{_names(consensus, order[tier[order] == k])}</span></li>" for k in shown]
-    more = int(tier.max()) - MOST_TIERS
-    rest = f"<li><b></b><span>and {_counted(more, 'more tier')}</span></li>" if more > 0 else ""
-    why = paragraph("Items of a tier are not distinguishable from the first of it, its anchor, at 95 %.", kind="dim")
-    return Html(f'<ul class="tiers">{"".join(rows)}{rest}</ul>{why}')
 
 
 def _ranking_section(
@@ -181,6 +133,7 @@ def _ranking_section(
             columns[label] = numbers(values[shown])
     if tier is not None:
         columns["tier"] = tier[shown].tolist()
+    columns |= _grade_columns(consensus, shown)
     if judgments is not None:
         columns |= _judgment_columns(consensus, judgments, fit, shown)
     chart_of = f"The best items of task {words.tasks[0]}" if several else "The best items"
@@ -228,6 +181,17 @@ def _summary(consensus: Consensus, order: NDArray[np.intp]) -> Html:
     )
 
 
+def _grade_columns(consensus: Consensus, shown: NDArray[np.intp]) -> dict[str, Sequence[Any]]:
+    """The most probable true grade of each entry, where the method says so."""
+    if consensus.label_chances is None or consensus.grades is None:
+        return {}
+    chances, scale = consensus.label_chances[shown], np.unique(consensus.grades.grade)
+    return {
+        "grade": [f"{scale[at]:g}" for at in chances.argmax(axis=1)],
+        "its probability": numbers(chances.max(axis=1)),
+    }
+
+
 def _judgment_columns(
     consensus: Consensus, judgments: Judgments, fit: Misfit | None, shown: NDArray[np.intp]
 ) -> dict[str, Sequence[Any]]:
@@ -237,7 +201,8 @@ def _judgment_columns(
     slopes = [] if fit is None else [part.slope for part in fit.residuals if part.kind != "grades"]
     if slopes:
         columns["wins against the average"] = numbers(_average_wins(consensus, slopes[0])[shown])
-    columns["remark"] = [tag("preliminary", "bad") if n < few else Html("") for n in count]
+    if (count < few).any():
+        columns["remark"] = [tag("preliminary", "bad") if n < few else Html("") for n in count]
     return columns
 
 
@@ -325,7 +290,7 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
         table(
             "gold",
             columns,
-            caption=f"Means over {_counted(len(found.tasks), 'task')}, with 95 % intervals of a bootstrap of tasks"
+            caption=f"Means over {counted(len(found.tasks), 'task')}, with 95 % intervals of a bootstrap of tasks"
             if len(found.tasks) > 1
             else "One task: no interval over tasks",
         )
@@ -353,11 +318,15 @@ def _health(consensus: Consensus, described: StudyDescription | None) -> Section
 
 
 def _computed(report: RankReport) -> Section:
+    from crowdrank import __version__
+
     consensus = report.consensus
     body = [*_about(report.method, consensus.method)]
-    settings = {**consensus.settings, **report.settings}
-    if settings:
-        body += [heading("Settings"), code("\n".join(f"{key} = {value}" for key, value in settings.items()))]
+    settings = {"crowdrank": __version__, **consensus.settings, **report.settings}
+    shown = [
+        f"{key} = {value:.6g}" if isinstance(value, float) else f"{key} = {value}" for key, value in settings.items()
+    ]
+    body += [heading("Version and settings"), code("\n".join(shown))]
     if report.command:
         body += [heading("To repeat it"), code(report.command)]
     return Section("How it was computed", body)
@@ -368,5 +337,5 @@ def _about(method: Method | None, label: str) -> list[Html]:
     if method is None:
         return [paragraph(f"Method: {label}.")]
     doc = (sys.modules[type(method).__module__].__doc__ or "").partition(">>>")[0].strip()
-    parts = [paragraph(" ".join(part.split())) for part in doc.split("\n\n") if part.strip()]
+    parts = [paragraph(with_code(" ".join(part.split()))) for part in doc.split("\n\n") if part.strip()]
     return [paragraph(Html(f"<b>{text(label)}</b>: "), method.description.summary), *parts]

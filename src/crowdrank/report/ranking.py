@@ -78,7 +78,7 @@ def neighbour_chances(consensus: Consensus, task: Any = None, top: int = TOP) ->
     table = nw.from_native(neighbours(consensus), eager_only=True)
     words = consensus.vocabulary
     mine = table.filter(nw.col("task") == words.tasks[words.entry_task[entries[0]]]).head(len(entries) - 1)
-    names = names_of(consensus, entries)
+    names = labels(words.items[words.entry_item[entries]], longest=12)
     columns = {
         "pair": [f"{one} › {other}" for one, other in pairwise(names)],
         "probability": [None if value is None or value != value else value for value in mine["probability"].to_list()],
