@@ -16,7 +16,7 @@ from crowdrank.statistics.misfit import Misfit, Residuals
 
 MOST_ROWS = 1000
 STRANGEST = 5  # annotators whose strangest answers are shown
-WORST_FIRST = ("reversed", "one-sided", "random", "weak", "unclear", "informative")
+WORST_FIRST = ("reversed", "one-sided", "random", "differs from the consensus", "weak", "unclear", "informative")
 KNOWN = ("annotator", "judgments", "quality", "verdict", "quality_low", "quality_high")
 
 

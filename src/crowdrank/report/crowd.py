@@ -16,6 +16,7 @@ from crowdrank.study import Floats, Gold
 
 VERDICTS = {
     "informative": GREEN, "weak": BLUE, "unclear": "#8a93a3", "random": ORANGE, "one-sided": "#a05fc4", "reversed": RED,
+    "differs from the consensus": "#b0489c",
 }  # fmt: skip
 MOST_POINTS = 2000
 MOST_PAIRS = 200_000
@@ -79,7 +80,7 @@ def judgment_counts(description: StudyDescription) -> Any:
         bars, edges = np.histogram(counts, bins=min(30, max(int(np.max(counts, initial=1)), 1)))
         data = {"from": edges[:-1].tolist(), "to": edges[1:].tolist(), "count": bars.tolist()}
         chart = alt.Chart(inline(data)).mark_bar(color=colour, opacity=0.85)
-        x = alt.X("from:Q", title=f"judgments per {title}")
+        x = alt.X("from:Q", bin="binned", title=f"judgments per {title}")
         chart = chart.encode(
             x=x, x2="to:Q", y=alt.Y("count:Q", title=f"{title}s"), tooltip=["from:Q", "to:Q", "count:Q"]
         )

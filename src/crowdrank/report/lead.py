@@ -14,6 +14,7 @@ from crowdrank.study import Judgments
 
 MOST_TIERS = 8
 CAMP_ROWS = 10
+ENOUGH_UNITS = 20  # judged by several annotators; of fewer, agreement says little
 
 
 def lead(
@@ -23,7 +24,9 @@ def lead(
     tier: NDArray[np.int32] | None,
 ) -> list[Html]:
     """What a reader in a hurry sees."""
-    return [_verdict(consensus, tier), _glance(consensus, judgments, described), _tier_list(consensus, tier)]
+    camps = "Annotators fall into camps that rank in opposite ways: see Camps below."
+    warned = [box(paragraph(camps))] if consensus.camp_columns is not None else []
+    return [_verdict(consensus, tier), *warned, _glance(consensus, judgments, described), _tier_list(consensus, tier)]
 
 
 def _glance(consensus: Consensus, judgments: Judgments | None, described: StudyDescription | None) -> Html:
@@ -40,7 +43,8 @@ def _glance(consensus: Consensus, judgments: Judgments | None, described: StudyD
     if consensus.low is not None:
         values["reliability of the scores"] = scale_separation_reliability(consensus)
     for kind, each in ({} if described is None else described.agreement).items():
-        values[f"agreement (alpha, {kind})"] = each.alpha
+        if each.units >= ENOUGH_UNITS:
+            values[f"agreement (alpha, {kind})"] = each.alpha
     return facts(values)
 
 

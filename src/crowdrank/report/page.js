@@ -3,8 +3,8 @@
   const grey = "#8a93a3";
   const config = {
     background: null,
-    font: "inherit",
-    axis: {labelColor: "currentColor", titleColor: "currentColor", gridColor: grey, gridOpacity: 0.25, domainColor: grey, tickColor: grey, labelLimit: 170, titleFontWeight: "normal"},
+    font: getComputedStyle(document.body).fontFamily,  // Vega measures labels with it
+    axis: {labelColor: "currentColor", titleColor: "currentColor", gridColor: grey, gridOpacity: 0.25, domainColor: grey, tickColor: grey, labelLimit: 190, labelOverlap: "greedy", titleFontWeight: "normal"},
     legend: {labelColor: "currentColor", titleColor: "currentColor", labelLimit: 220},
     header: {labelColor: "currentColor", titleColor: "currentColor"},
     title: {color: "currentColor", anchor: "start", fontWeight: 600},

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.evaluation.comparison import Comparison
 from crowdrank.report import crowd, methods
+from crowdrank.report.lead import counted
 from crowdrank.report.page import (
     Html,
     Section,
@@ -135,7 +136,8 @@ def describe_page(description: StudyDescription, *, title: str = "Description of
         _repeat(command),
     ]
     size = (
-        f"{given} by {len(words.annotators):,} annotators on {len(words.items):,} items in {len(words.tasks):,} tasks"
+        f"{given} by {counted(len(words.annotators), 'annotator')} on {counted(len(words.items), 'item')} in "
+        f"{counted(len(words.tasks), 'task')}"
     )
     return page(title, size, [box(use, trouble)], sections, _footer())
 
@@ -144,7 +146,9 @@ def _counts(description: StudyDescription) -> list[Html]:
     spreads = {"task": description.per_task, "item": description.per_entry, "annotator": description.per_annotator}
     fields = ("least", "lower_quartile", "median", "mean", "upper_quartile", "most")
     columns: dict[str, Sequence[Any]] = {"judgments per": list(spreads)}
-    columns |= {field.replace("_", " "): [getattr(each, field) for each in spreads.values()] for field in fields}
+    columns |= {
+        field.replace("_", " "): [_whole(getattr(each, field)) for each in spreads.values()] for field in fields
+    }
     values = {
         "tasks with unconnected items": len(description.disconnected),
         "repeated judgments": description.repeated,
@@ -158,6 +162,11 @@ def _counts(description: StudyDescription) -> list[Html]:
     what = "How many items, and how many annotators, have how many judgments"
     chart = [figure(crowd.judgment_counts(description), what)] if len(description.entry_judgments) else []
     return [table("counts", columns, caption="Judgments, and how they spread"), *chart, facts(values)]
+
+
+def _whole(value: float) -> float:
+    """A number without digits behind the point where there is nothing but zeros."""
+    return int(value) if float(value).is_integer() else value
 
 
 def _alpha(description: StudyDescription) -> list[Html]:

@@ -40,8 +40,8 @@ class SplitHalf:
 
     @property
     def whole(self) -> float:
-        """What the whole study would reach, by the formula of Spearman and Brown."""
-        return 2 * self.median / (1 + self.median) if self.median > -1 else float("nan")
+        """What the whole study would reach, by the formula of Spearman and Brown; NaN where halves disagree."""
+        return 2 * self.median / (1 + self.median) if self.median > 0 else float("nan")
 
 
 def scale_separation_reliability(consensus: Consensus) -> float:
