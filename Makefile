@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export CROWDRANK_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test check lowest hostile fuzz papers docs constraints benchmarks clean
+.PHONY: demo test browser check lowest hostile fuzz papers docs constraints benchmarks clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo
@@ -17,8 +17,13 @@ demo: $(VENV)/installed
 	@echo "These votes are simulated, so the truth is known. How near do the methods come?"
 	$(BIN)/crowdrank compare examples/votes.csv --gold examples/gold.csv
 
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-dev browser
 	$(BIN)/python -m pytest -n auto
+
+# The tests of reports open them in Chromium; without it they are skipped, or fail where CI is set.
+browser:
+	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || \
+		{ apt-get update && apt-get install -y --no-install-recommends chromium; } > /dev/null 2>&1 || true
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
