@@ -14,6 +14,7 @@ from crowdrank.statistics.fragility import Fragility, Of, fragility
 from crowdrank.study import LEFT, TIE, Judgments
 
 TOP_K = 5
+SMALL = 1000  # judgments; in larger studies only the winner is tried to be changed
 LISTED = 10
 
 
@@ -29,7 +30,7 @@ def fragility_section(
     words = judgments.vocabulary
     most_entries = np.bincount(words.entry_task, minlength=1).max()
     tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]
-    if most_entries > 2 * TOP_K and len(words.tasks) == 1:
+    if most_entries > 2 * TOP_K and len(words.tasks) == 1 and len(judgments) <= SMALL:
         tried += [(TOP_K, "judgments"), (TOP_K, "annotators")]
     found = [fragility(method, judgments, of=of, k=k, consensus=consensus) for k, of in tried]
     body = [paragraph(_sentence(each, len(judgments.vocabulary.tasks) > 1)) for each in found]

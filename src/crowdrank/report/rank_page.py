@@ -267,7 +267,7 @@ def _reliability(report: RankReport, described: StudyDescription | None) -> Sect
     if report.consensus.low is not None:
         values["scale separation reliability"] = scale_separation_reliability(report.consensus)
     if report.judgments is not None and report.method is not None and _affordable(report):
-        rounds = 10 if len(report.judgments) <= 20_000 else 2
+        rounds = 10 if len(report.judgments) <= 1000 else 3
         halves = split_half(report.method, report.judgments, rounds=rounds, consensus=report.consensus)
         values[f"split halves of {halves.of}: correlation"] = halves.median
         values["of the whole study (Spearman-Brown)"] = halves.whole

@@ -27,11 +27,11 @@ from crowdrank.study import Judgments
 
 Of = Literal["judgments", "annotators"]
 RIVALS = 3  # of the first k, those that are tried to be overtaken
-CHUNKS = 8  # removed in so many steps, with new influence after each; few are removed one by one
-ONE_BY_ONE = 24
+CHUNKS = 4  # removed in so many steps, with new influence after each; few are removed one by one
+ONE_BY_ONE = 12
 SMALL = 20_000  # judgments; up to this many, every removed one is tried to be put back
-MOST_PUT_BACK = 60
-FITS_ARE_FAST = 300  # judgments; up to this many, the method itself is fitted in the search
+MOST_PUT_BACK = 12
+FITS_ARE_FAST = 100  # judgments; up to this many, the method itself is fitted in the search
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,7 +192,7 @@ def _candidates(search: _Search) -> Iterator[NDArray[np.int64]]:
     ways = [(search.influence(search.start, nothing, weighted), weighted) for weighted in (False, True)]
     tries = sorted((*rival, weighted) for influence, weighted in ways for rival in _rivals(search, influence))
     best: int | None = None
-    for _, inside, outside, weighted in tries[: len(tries) if len(search.whose) <= SMALL else 1]:
+    for _, inside, outside, weighted in tries[: len(tries) if len(search.whose) <= FITS_ARE_FAST else 1]:
         order = ways[weighted][0].order(inside, outside, search.of)[0]
         found = _shortest_prefix(order, search.changes)
         if not len(found):
