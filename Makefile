@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export CROWDRANK_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test check lowest hostile fuzz papers docs constraints benchmarks clean
+.PHONY: demo test browser check lowest hostile fuzz papers docs constraints benchmarks clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo
@@ -17,8 +17,13 @@ demo: $(VENV)/installed
 	@echo "These votes are simulated, so the truth is known. How near do the methods come?"
 	$(BIN)/crowdrank compare examples/votes.csv --gold examples/gold.csv
 
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-dev browser
 	$(BIN)/python -m pytest -n auto
+
+# The tests of reports open them in Chromium; without it they are skipped, or fail where CI is set.
+browser:
+	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || \
+		{ apt-get update && apt-get install -y --no-install-recommends chromium; } > /dev/null 2>&1 || true
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -49,6 +54,7 @@ papers: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/site/build.py
 
 constraints: $(VENV)/installed-dev
 	$(BIN)/python -m pip freeze --exclude-editable | sort -f > constraints.txt
@@ -70,7 +76,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(VENV)-bench/bin/python benchmarks/listwise.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-lowest demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-lowest demo dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

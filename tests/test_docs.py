@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 WITH_EXAMPLES = [
     "README.md",
     "docs/formats.md",
+    "docs/getting-started.md",
     *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/guide-*.md"))),
 ]
 WITH_LINKS = [
@@ -88,7 +89,7 @@ def test_commands_run(page, user_files):
     for command in commands:
         done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-        written = re.findall(r"--(?:out|annotators|qrels|save|neighbours) (\S+)", command)
+        written = re.findall(r"--(?:out|annotators|qrels|save|neighbours|report) (\S+)", command)
         assert [name for name in written if not Path(name).exists()] == [], command
 
 
@@ -188,3 +189,24 @@ def test_names_that_methods_have_elsewhere_lead_to_ours():
         cr.fit("kemeny", cr.judgments({"item": ["x"], "rank": [1]}))
     with pytest.raises(cr.SettingError, match="here it is 'lambdamart', which learns from features"):
         cr.fit("lambdamart", cr.judgments({"item": ["x"], "rank": [1]}))
+
+
+def test_the_migration_page_runs(capsys):
+    for block in blocks("docs/migrating.md", "python"):
+        exec(compile(block, "docs/migrating.md", "exec"), {})
+    assert "score" in capsys.readouterr().out
+
+
+def test_methods_of_the_migration_page_exist():
+    names = re.findall(r'cr\.fit\("([\w-]+)"|--method ([\w-]+)', (ROOT / "docs/migrating.md").read_text())
+    assert {one or other for one, other in names} <= set(ALL)
+    assert len(names) >= 8
+
+
+def test_the_site_builds_without_a_warning():
+    """Warnings are errors; links between pages and to headings are checked by Sphinx."""
+    done = subprocess.run([sys.executable, ROOT / "docs/site/build.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    built = ROOT / "docs/_build/html"
+    for page in ("index", "docs/getting-started", "docs/method/crowd-bt", "docs/api", "docs/concepts/intervals"):
+        assert (built / f"{page}.html").exists(), page

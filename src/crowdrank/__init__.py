@@ -50,11 +50,13 @@ _PUBLIC = (
     "saved.load_ranker",
     "saved.save",
     "settings.SettingError",
+    "statistics.description.StudyDescription",
+    "statistics.description.describe",
     "study.Gold",
     "study.JudgmentError",
     "study.Judgments",
 )
-_MODULES = ("report", "simulate")
+_MODULES = ("report", "simulate", "statistics")
 _HOME = {row.rpartition(".")[2]: row for row in (*_ROWS, *_PUBLIC)}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

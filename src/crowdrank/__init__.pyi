@@ -2,6 +2,7 @@
 
 from crowdrank import report as report
 from crowdrank import simulate as simulate
+from crowdrank import statistics as statistics
 from crowdrank.collect.policies import POLICIES as POLICIES
 from crowdrank.collect.questions import next_questions as next_questions
 from crowdrank.collect.replay import replay as replay
@@ -84,6 +85,8 @@ from crowdrank.saved import load as load
 from crowdrank.saved import load_ranker as load_ranker
 from crowdrank.saved import save as save
 from crowdrank.settings import SettingError as SettingError
+from crowdrank.statistics.description import StudyDescription as StudyDescription
+from crowdrank.statistics.description import describe as describe
 from crowdrank.study import Gold as Gold
 from crowdrank.study import JudgmentError as JudgmentError
 from crowdrank.study import Judgments as Judgments

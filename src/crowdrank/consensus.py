@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any, Generic
+from html import escape
+from typing import Any, Generic, cast
 
 import narwhals as nw
 import numpy as np
@@ -159,6 +160,10 @@ class Consensus(Generic[FrameT]):
         tasks, parts = parts_per_task(self.vocabulary, self.component)
         return dict(zip(self.vocabulary.tasks[tasks], parts.tolist(), strict=True))
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the best of the ranking, and the notes."""
+        return html_of(repr(self).split("\n", 1)[0], nw.from_native(cast(Any, self.ranking)).head(10), self.notes)
+
     def __repr__(self) -> str:
         vocabulary = self.vocabulary
         end = "converged" if self.fit.converged else "NOT converged"
@@ -241,3 +246,16 @@ def _series(name: str, values: Any) -> pl.Series:
         return pl.Series(name, values, nan_to_null=True)
     except TypeError:
         return pl.Series(name, [str(value) for value in values])
+
+
+def html_of(title: str, frame: nw.DataFrame[Any], notes: Iterable[str] = ()) -> str:
+    """A small table for notebooks; everything is escaped."""
+
+    def cell(value: Any) -> str:
+        return "" if value is None else f"{value:.4f}" if isinstance(value, float) else escape(str(value)[:200])
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in frame.columns)
+    body = "".join(f"<tr>{''.join(f'<td>{cell(value)}</td>' for value in row)}</tr>" for row in frame.rows())
+    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if frame.columns else ""
+    return f"<div><p><b>{escape(title)}</b></p>{table}{f'<ul>{said}</ul>' if said else ''}</div>"

@@ -7,6 +7,7 @@ an *entry* is an item within a task, and the entries of a task are contiguous.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
@@ -170,6 +171,11 @@ class Judgments(Generic[FrameT]):
 
     def __len__(self) -> int:
         return len(self.grades) + len(self.pairs) + len(self.rankings)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"<div><p><b>{escape(repr(self))}</b></p>{f'<ul>{notes}</ul>' if notes else ''}</div>"
 
     def __repr__(self) -> str:
         vocabulary, count = self.vocabulary, self.counts

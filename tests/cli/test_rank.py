@@ -86,7 +86,7 @@ def test_columns_by_other_names(run):
     names = ("annotator=user", "left=one", "right=two", "winner=said")
     done = run("rank", "named.csv", *(word for name in names for word in ("--column", name)))
     assert done.code == 0
-    assert done.out.startswith("crowd-bt: 1 pair by 1 annotator on 2 items in 1 task")
+    assert done.out.startswith("bradley-terry: 1 pair by 1 annotator on 2 items in 1 task")
 
 
 def test_top_k(run, folder):

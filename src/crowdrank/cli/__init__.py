@@ -14,12 +14,14 @@ import typer
 from crowdrank.cli import (
     compare,
     convert_file,
+    describe,
     evaluate,
     methods,
     predict,
     rank,
     read,
     replay,
+    report,
     simulate,
     train,
     warm_up,
@@ -34,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command("describe")(describe.describe)
 app.command("rank")(rank.rank)
 app.command("read")(read.read)
 app.command("convert")(convert_file.convert)
@@ -43,6 +46,7 @@ app.command("compare")(compare.compare)
 app.command("evaluate")(evaluate.evaluate)
 app.command("next")(next_command.next_questions)
 app.command("replay")(replay.replay)
+app.command("report")(report.report)
 app.command("methods")(methods.methods)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(simulate.app, name="simulate")

@@ -36,6 +36,7 @@ def compare(
         typer.Option(metavar="SECONDS", help="How long each method may take; slower ones are left out.", min=0.001),
     ] = 30.0,
     out: options.Out = None,
+    report: options.Report = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
     ignore_unjudged: options.Ignore = False,
@@ -47,7 +48,7 @@ def compare(
 
     Example: crowdrank compare votes.csv --gold gold.csv --measure acc,tau
     """
-    options.check_outputs([out], [*files, gold])
+    options.check_outputs([out], [*files, gold], report=report)
     from crowdrank import formats
     from crowdrank.evaluation import comparison
 
@@ -65,14 +66,18 @@ def compare(
             skip_empty=skip_empty,
             limit=limit,
         )
-    if out:
-        formats.write(result.table, out)
+    tables: dict[Path | None, object] = {out: result.table}
+    if report:
+        from crowdrank.report import compare_page
+
+        tables[report] = compare_page(result, command=options.command_line()).encode()
+    formats.write_files({path: table for path, table in tables.items() if path})
     if json:
         screen.print_json({"table": result.table.to_dicts(), "tests": result.tests.to_dicts(), "notes": result.notes})
         return
     screen.say(str(replace(result, notes=())))
     screen.show_notes(result.notes)
-    screen.show_written({"leaderboard": out})
+    screen.show_written({"leaderboard": out, "report": report})
 
 
 def _folds(text: str | None) -> int | dict[str, str] | None:

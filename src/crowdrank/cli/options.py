@@ -96,6 +96,10 @@ AnnotatorsOut = Annotated[
         metavar="FILE", help="Write the quality and other estimates of the annotators to this file.", show_default=False
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a report: one .html page that needs no network.", show_default=False),
+]
 Seed = Annotated[
     int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers: the same seed, the same result.")
 ]
@@ -127,6 +131,12 @@ class JudgmentFiles:
     columns: Mapping[str, str] = field(default_factory=dict)  # role → the name of the column
     top_k: bool | None = None
     scale: Sequence[str] | None = None  # words for grades, from the worst to the best
+
+    @property
+    def title(self) -> str:
+        """The title of a report about them."""
+        more = f" and {len(self.paths) - 1} more" * (len(self.paths) > 1)
+        return f"Ranking of {self.paths[0].name}{more}"
 
     def read(self) -> Judgments:
         from crowdrank import formats
@@ -226,6 +236,14 @@ def comma_separated(texts: Sequence[str] | None) -> list[str] | None:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()] if texts else None
 
 
+def command_line() -> str:
+    """The command as the user gave it."""
+    import shlex
+    import sys
+
+    return shlex.join(["crowdrank", *sys.argv[1:]])
+
+
 def given(*paths: Path | None) -> list[Path]:
     """Those of some optional files that the user named."""
     return [path for path in paths if path is not None]
@@ -237,10 +255,12 @@ def check_outputs(
     *,
     trec: Sequence[Path | None] = (),
     other: Iterable[Path | None] = (),
+    chart: Path | None = None,
+    report: Path | None = None,
 ) -> None:
     """Refuse, before the work, files that could not be written after it.
 
-    Of the `tables`, only those in `trec` may be TREC files. `other` files (models, charts) hold no tables.
+    Of the `tables`, only those in `trec` may be TREC files. `other` files (models) hold no tables.
     """
     from crowdrank.formats.files import TREC_LETOR, kind_of
     from crowdrank.formats.writing import check_writable
@@ -250,8 +270,14 @@ def check_outputs(
     for path in named_tables:
         if kind_of(path)[0] in TREC_LETOR and path not in trec:
             raise SettingError(f"{path}: a TREC file cannot hold this table; name it .csv, .tsv, .jsonl or .parquet")
-    outputs = [*named_tables, *given(*other)]
+    outputs = [*named_tables, *given(*other, chart, report)]
     for number, path in enumerate(outputs):
         check_writable(path)
         if path.resolve() in [each.resolve() for each in (*inputs, *outputs[:number])]:
             raise SettingError(f"{path}: is named twice; give every file its own name")
+    if report and report.suffix != ".html":
+        raise SettingError(f"{report}: a report is one page; name it .html")
+    for path in given(chart, report):
+        from crowdrank.report.charts import check_chart_file
+
+        check_chart_file(path)

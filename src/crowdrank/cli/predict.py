@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ def predict(
     features: options.Features,
     out: options.Out = None,
     csv_safe: options.CsvSafe = False,
+    report: options.Report = None,
     leave_out: options.LeaveOut = None,
     column: options.Columns = None,
     json: options.Json = False,
@@ -25,7 +26,7 @@ def predict(
 
     Example: crowdrank predict ranker.json features.csv --out ranking.csv
     """
-    options.check_outputs([out], [model, features], trec=[out])
+    options.check_outputs([out], [model, features], trec=[out], report=report)
     from crowdrank import formats
     from crowdrank.learning.features import read_features
     from crowdrank.saved import load_ranker
@@ -34,8 +35,12 @@ def predict(
     columns = options.assignments(column, "--column")
     not_features = options.comma_separated(leave_out) or []
     consensus = ranker.rank(read_features(features, columns=columns, leave_out=not_features))
-    if out:
-        formats.write(consensus, out, csv_safe=csv_safe)
+    tables: dict[Path | None, Any] = {out: consensus}
+    if report:
+        from crowdrank.report import RankReport, rank_page
+
+        tables[report] = rank_page(RankReport(consensus, command=options.command_line())).encode()
+    formats.write_files({path: table for path, table in tables.items() if path}, csv_safe=csv_safe)
     if json:
         screen.print_json(
             {"method": consensus.method, "ranking": consensus.ranking.to_dicts(), "notes": consensus.notes}
@@ -45,4 +50,4 @@ def predict(
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
-    screen.show_written({"ranking": out})
+    screen.show_written({"ranking": out, "report": report})

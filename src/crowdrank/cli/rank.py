@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdrank.cli import options, results, screen
+from crowdrank.cli.rank_outputs import (
+    MethodToFit,
+    Outputs,
+    as_json,
+    parts_as_json,
+    report_page,
+    show_written,
+    write,
+)
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
-    from crowdrank.methods.protocols import Method, Trained
+    from crowdrank.methods.protocols import Trained
     from crowdrank.study import Gold, Judgments
 
 
@@ -52,40 +61,13 @@ class Bootstrap:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """The files to write."""
-
-    ranking: Path | None
-    annotators: Path | None
-    neighbours: Path | None
-    qrels: Sequence[Path]
-    model: Path | None
-    predictions: Path | None
-    csv_safe: bool
-
-    def check(self, inputs: Sequence[Path]) -> None:
-        """Refuse, before the work, files that could not be written after it."""
-        tables = [self.ranking, self.annotators, self.neighbours, *self.qrels]
-        options.check_outputs(tables, inputs, trec=[self.ranking, *self.qrels], other=[self.model, self.predictions])
-
-
-@dataclass(frozen=True, slots=True)
-class MethodToFit:
-    """A method, or what a supervised one has learned, and the settings to report."""
-
-    method: Method | Trained
-    settings: Mapping[str, Any]
-
-
 def rank(
     files: options.Files,
     method: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="See `crowdrank methods`. Default: crowd-bt for pairs, rrf for runs, plackett-luce for other "
-            "rankings, gda for grades.",
+            help="See `crowdrank methods`. Default: chosen by the judgments; a note says why.",
         ),
     ] = None,
     settings: options.MethodSettings = None,
@@ -171,6 +153,21 @@ def rank(
         ),
     ] = None,
     csv_safe: options.CsvSafe = False,
+    report: options.Report = None,
+    report_gold: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Gold for the report alone: measures and calibration. The method does not see it.",
+            show_default=False,
+        ),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw the scores with their intervals: .html, .svg, .png or .json.", show_default=False
+        ),
+    ] = None,
     column: options.Columns = None,
     top_k: options.TopK = None,
     scale: options.Scale = None,
@@ -186,25 +183,28 @@ def rank(
     study = options.JudgmentFiles(files, columns, top_k, words)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
     training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
-    outputs = Outputs(out, annotators, neighbours, qrels or [], save, predictions, csv_safe)
-    outputs.check([*files, *training.inputs, *options.given(gold)])
+    outputs = Outputs(out, annotators, neighbours, qrels or [], save, predictions, csv_safe, report, chart)
+    outputs.check([*files, *training.inputs, *options.given(gold, report_gold)])
     _check_training(method, training)
     _check_gold(method, training, gold)
     judgments, resampling = _read(study), _resampling(bootstrap, bootstrap_over, seed)
     known = study.read_gold(gold) if gold else None
+    known_to_report = study.read_gold(report_gold) if report_gold else None
     parts = study.read_by(by) if by else {}
     with screen.progress():
-        to_fit = _method_to_fit(chosen, training, judgments)
+        to_fit = _method_to_fit(chosen, training, judgments, gold)
         consensus = _fitted(to_fit, judgments, known, resampling)
+        consensus = replace(consensus, notes=(*consensus.notes, *to_fit.notes))
         of_parts = {name: _fitted(to_fit, part, known, resampling) for name, part in parts.items()}
-    _write(consensus, of_parts, to_fit, outputs, study)
+        page = report_page(consensus, to_fit, judgments, known_to_report, study.title) if report else None
+    write(consensus, of_parts, to_fit, outputs, study, page)
     if json:
-        screen.print_json({**_as_json(consensus, to_fit), **_parts_as_json(of_parts)})
+        screen.print_json({**as_json(consensus, to_fit), **parts_as_json(of_parts)})
     else:
         _show(consensus, judgments)
         if by:
             results.show_categories(by, of_parts, consensus.notes)
-        _show_written(outputs)
+        show_written(outputs)
 
 
 def _check_training(method: str | None, files: TrainingFiles) -> None:
@@ -258,9 +258,12 @@ def _read(study: options.JudgmentFiles) -> Judgments:
     return judgments
 
 
-def _method_to_fit(chosen: MethodOptions, training: TrainingFiles, judgments: Judgments) -> MethodToFit:
+def _method_to_fit(
+    chosen: MethodOptions, training: TrainingFiles, judgments: Judgments, gold: Path | None
+) -> MethodToFit:
     """The method to fit: trained, loaded, named by the user, or the usual one for these judgments."""
     from crowdrank.methods import catalogue
+    from crowdrank.methods.choice import choose_method
 
     if training.load:
         from crowdrank.saved import load  # here, not above: it imports all rankers
@@ -270,10 +273,14 @@ def _method_to_fit(chosen: MethodOptions, training: TrainingFiles, judgments: Ju
     if chosen.name in catalogue.SUPERVISED:
         trained = _train(chosen, training)
         return MethodToFit(trained, asdict(trained.method))
-    name = chosen.name or catalogue.usual_method(judgments)
+    if gold and chosen.name is None:  # not every method could start from it
+        name, reason = catalogue.usual_method(judgments), ""
+    else:
+        name, reason = (chosen.name, "") if chosen.name else choose_method(judgments)
     method = catalogue.method(name, **options.parse_settings(catalogue.METHODS[name], chosen.texts, chosen.seed))
     settings = catalogue.settings_of(method)
-    return MethodToFit(method, {name: settings[name] for name in settings if name in chosen.texts or name == "seed"})
+    shown = {name: settings[name] for name in settings if name in chosen.texts or name == "seed"}
+    return MethodToFit(method, shown, (f"{name} was chosen because {reason}",) if reason else ())
 
 
 def _train(chosen: MethodOptions, training: TrainingFiles) -> Trained:
@@ -307,68 +314,6 @@ def _fitted(to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, resamp
     return fit_method(method, judgments, gold)
 
 
-def _write(
-    consensus: Consensus,
-    parts: Mapping[str, Consensus],
-    to_fit: MethodToFit,
-    outputs: Outputs,
-    study: options.JudgmentFiles,
-) -> None:
-    """Write all files, or none."""
-    from crowdrank import formats
-
-    ranking: Any = results.with_categories(consensus, parts) if parts else consensus
-    tables: dict[Path | None, Any] = {outputs.ranking: ranking, outputs.annotators: consensus.annotators}
-    if outputs.neighbours:
-        from crowdrank.evaluation.neighbours import neighbours
-
-        tables[outputs.neighbours] = neighbours(consensus)
-    tables |= {path: _labels(consensus, path) for path in outputs.qrels}
-    if outputs.predictions:
-        tables[outputs.predictions] = _predictions(consensus, study)
-    if outputs.model:
-        from crowdrank.saved import as_bytes
-
-        tables[outputs.model] = as_bytes(cast("Trained", to_fit.method))
-    formats.write_files({path: table for path, table in tables.items() if path}, csv_safe=outputs.csv_safe)
-
-
-def _predictions(consensus: Consensus, study: options.JudgmentFiles) -> bytes:
-    """The consensus for the tool that exported the judgments."""
-    from crowdrank.formats.exports.predictions import predictions
-    from crowdrank.settings import SettingError
-
-    if len(study.paths) != 1:
-        raise SettingError("--predictions needs a single export, of which it keeps the records; give one file")
-    return predictions(study.paths[0], consensus, study.columns, study.scale)
-
-
-def _parts_as_json(parts: Mapping[str, Consensus]) -> dict[str, Any]:
-    if not parts:
-        return {}
-    return {"by": {name: {"ranking": part.ranking.to_dicts(), "notes": part.notes} for name, part in parts.items()}}
-
-
-def _labels(consensus: Consensus, path: Path) -> Any:
-    """Labels as qrels, or as a table with the probability of each grade, by the name of the file."""
-    from crowdrank.formats.files import TREC_LETOR, kind_of
-    from crowdrank.grading import as_gold, labels
-
-    return as_gold(consensus) if kind_of(path)[0] in TREC_LETOR else labels(consensus)
-
-
-def _as_json(consensus: Consensus, to_fit: MethodToFit) -> dict[str, Any]:
-    return {
-        "method": consensus.method,
-        "settings": to_fit.settings,
-        "fit": asdict(consensus.fit),
-        "ranking": consensus.ranking.to_dicts(),
-        "annotators": consensus.annotators.to_dicts(),
-        "disconnected": consensus.disconnected,
-        "notes": consensus.notes,
-    }
-
-
 def _show(consensus: Consensus, judgments: Judgments) -> None:
     screen.say(f"{consensus.method}: {screen.in_words(judgments)}{results.convergence(consensus.fit)}\n")
     results.show_ranking(consensus)
@@ -377,17 +322,3 @@ def _show(consensus: Consensus, judgments: Judgments) -> None:
     if consensus.notes:
         screen.say()
         screen.show_notes(consensus.notes)
-
-
-def _show_written(outputs: Outputs) -> None:
-    screen.show_written(
-        {
-            "ranking": outputs.ranking,
-            "annotators": outputs.annotators,
-            "neighbours": outputs.neighbours,
-            "what was learned": outputs.model,
-            "predictions": outputs.predictions,
-        }
-    )
-    for path in outputs.qrels:
-        screen.show_written({"grades": path})

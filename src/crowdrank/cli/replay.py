@@ -55,6 +55,7 @@ def replay(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the curves: .html, .svg, .png or .json.", show_default=False),
     ] = None,
+    report: options.Report = None,
     column: options.Columns = None,
     json: options.Json = False,
 ) -> None:
@@ -65,11 +66,7 @@ def replay(
 
     Example: crowdrank replay votes.csv --gold gold.csv --budget 200
     """
-    options.check_outputs([out], [*files, gold], other=[chart])
-    if chart:
-        from crowdrank.report.charts import check_chart_file
-
-        check_chart_file(chart)
+    options.check_outputs([out], [*files, gold], chart=chart, report=report)
     texts = options.assignments(settings, "--set")
     from crowdrank import formats
     from crowdrank.collect.replay import replay as replay_policies
@@ -89,17 +86,21 @@ def replay(
             refit=refit,
             start=State.start(judgments.vocabulary, prior=prior),
         )
-    files_to_write: dict[Path, Any] = {out: curves} if out else {}
+    files_to_write: dict[Path | None, Any] = {out: curves}
     if chart:
         from crowdrank.report import replay_curves
 
         files_to_write[chart] = replay_curves(curves).to_bytes(chart.suffix.removeprefix("."))
-    formats.write_files(files_to_write)
+    if report:
+        from crowdrank.report import replay_page
+
+        files_to_write[report] = replay_page(curves, command=options.command_line()).encode()
+    formats.write_files({path: table for path, table in files_to_write.items() if path})
     if json:
         screen.print_json(curves.to_dicts())
         return
     _show_curves(curves)
-    screen.show_written({"curves": out, "chart": chart})
+    screen.show_written({"curves": out, "chart": chart, "report": report})
 
 
 def _policies(names: list[str], texts: Mapping[str, str], gammas: list[float] | None) -> dict[str, Policy]:

@@ -101,10 +101,10 @@ def show_text(text: str) -> None:
         console().print(escape(part if as_it_is else part.replace("\n", " ")) + "\n", soft_wrap=as_it_is)
 
 
-def show_notes(notes: Sequence[str]) -> None:
+def show_notes(notes: Sequence[str], what: str = "note") -> None:
     """Print notes about the result: wrapped on a terminal, one line each elsewhere."""
     for note in notes:
-        console().print(f"[yellow]note:[/yellow] {_markup(note)}", soft_wrap=not sys.stdout.isatty())
+        console().print(f"[yellow]{what}:[/yellow] {_markup(note)}", soft_wrap=not sys.stdout.isatty())
 
 
 def show_written(files: Mapping[str, Path | None]) -> None:

@@ -34,6 +34,7 @@ def train(
     ] = None,
     annotators: options.AnnotatorsOut = None,
     csv_safe: options.CsvSafe = False,
+    report: options.Report = None,
     side_information: Annotated[
         Path | None,
         typer.Option(
@@ -51,7 +52,9 @@ def train(
     Example: crowdrank train features.csv lists.csv --out ranker.json
     """
     files = list(judgments or ())
-    options.check_outputs([annotators], options.given(features, *files, gold, side_information), other=[out])
+    options.check_outputs(
+        [annotators], options.given(features, *files, gold, side_information), other=[out], report=report
+    )
     from crowdrank import formats
     from crowdrank.learning import catalogue as learning
     from crowdrank.learning.features import read_features
@@ -72,12 +75,18 @@ def train(
     with screen.progress():
         ranker = learning.learn_with(chosen, described, data, known)
     tables: dict[Any, Any] = {annotators: ranker.annotators} if annotators else {}
-    formats.write_files({**tables, out: as_bytes(ranker)} if out else tables, csv_safe=csv_safe)
+    if out:
+        tables[out] = as_bytes(ranker)
+    if report:
+        from crowdrank.report import train_page
+
+        tables[report] = train_page(ranker, command=options.command_line()).encode()
+    formats.write_files(tables, csv_safe=csv_safe)
     if json:
         screen.print_json(_as_json(ranker))
     else:
         _show(ranker, len(described))
-        screen.show_written({"ranker": out, "annotators": annotators})
+        screen.show_written({"ranker": out, "annotators": annotators, "report": report})
 
 
 def _learner(name: str, texts: Mapping[str, str], seed: int) -> Learner:

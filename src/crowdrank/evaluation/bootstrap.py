@@ -70,19 +70,19 @@ def bootstrap(
     check_choice("over", over, ("judgments", "annotators"))
     check_whole_number("rounds", rounds, least=2)
     check_fraction("level", level)
-    chosen = _without_intervals(method_of(method) if isinstance(method, str) else method)
+    chosen = without_intervals(method_of(method) if isinstance(method, str) else method)
     consensus = fit_method(chosen, judgments, gold)
     studies = _resampled_studies(chosen, judgments, over, rounds, seed)
-    found = _fit_rounds(_for_rounds(chosen, consensus), consensus, studies, rounds, gold)
+    found = _fit_rounds(for_rounds(chosen, consensus), consensus, studies, rounds, gold)
     return _with_intervals(consensus, found, over, level)
 
 
-def _without_intervals(chosen: Method) -> Method:
+def without_intervals(chosen: Method) -> Method:
     """The method without intervals of its own."""
     return replace(chosen, intervals=False) if "intervals" in settings_of(chosen) else chosen  # type: ignore[type-var]
 
 
-def _for_rounds(chosen: Method, consensus: Consensus) -> Method:
+def for_rounds(chosen: Method, consensus: Consensus) -> Method:
     """The method with the settings that it chose from the whole study, and only as exact as resampling needs."""
     settings = settings_of(chosen)
     open_settings = [name for name, value in settings.items() if value is None]

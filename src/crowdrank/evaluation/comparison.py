@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, frame_of
+from crowdrank.consensus import Consensus, frame_of, html_of
 from crowdrank.convert import as_rankings, count_pairs
 from crowdrank.evaluation.evaluate import Evaluation, Unjudged, evaluate_matched
 from crowdrank.evaluation.folds import Folds, cross_fitted, folds_of
@@ -25,7 +26,7 @@ from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, settin
 from crowdrank.methods.protocols import Method, Supervised
 from crowdrank.numerics.progress import TimeLimitError, limited, report
 from crowdrank.settings import SettingError, check, check_choice, is_number
-from crowdrank.study import Frame, Gold, JudgmentError, Judgments, check_judgments
+from crowdrank.study import Frame, Gold, JudgmentError, Judgments, Vocabulary, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
 MANY_PAIRS = 1_000_000  # above this, methods that write out pairs take a minute and more
@@ -42,6 +43,8 @@ class Comparison:
     test_columns: Mapping[str, NDArray[Any]]
     frame: Frame = "polars"  # the kind of data frame the tables are
     notes: tuple[str, ...] = field(default=())
+    vocabulary: Vocabulary | None = None  # of the ranks
+    ranks: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)  # method → the rank of each entry
 
     @property
     def table(self) -> Any:
@@ -71,6 +74,10 @@ class Comparison:
         }
         values = np.concatenate([each.values for each in all_of])
         return frame_of({**columns, **dict(zip(self.measures, values.T, strict=True))}, self.frame).to_native()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the leaderboard, and the notes."""
+        return html_of("Comparison", nw.from_native(self.table), self.notes)
 
     def __repr__(self) -> str:
         tests = self.test_columns
@@ -129,6 +136,8 @@ def compare(
         _tests(names, evaluations, seed),
         judgments.vocabulary.frame,
         (*failed, *_slow(left_out), *_few_tasks(len(matching.tasks)), *merged_notes(notes)),
+        judgments.vocabulary,
+        {label: fitted[label].rank for label in evaluations},
     )
 
 

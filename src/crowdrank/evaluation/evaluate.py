@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.consensus import Consensus, frame_of
+from crowdrank.consensus import Consensus, frame_of, html_of
 from crowdrank.evaluation.kernels import GradedLists
 from crowdrank.evaluation.matching import Matching, match
 from crowdrank.evaluation.measures import Measure, choose
@@ -40,6 +40,11 @@ class Evaluation:
         return frame_of(
             {"task": self.tasks, **dict(zip(self.measures, self.values.T, strict=True))}, self.frame
         ).to_native()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the means, and the notes."""
+        columns = {"measure": np.array(self.measures, dtype=object), "mean": np.array([*self.mean.values()])}
+        return html_of(repr(self).split("\n", 1)[0], frame_of(columns, "polars"), self.notes)
 
     def __repr__(self) -> str:
         width = max(len(name) for name in self.measures)

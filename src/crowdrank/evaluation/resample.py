@@ -27,8 +27,8 @@ def canonical(judgments: Judgments) -> Judgments:
     lists = replace(lists, entry=lists.entry[by_place], position=lists.position[by_place])
     return replace(
         judgments,
-        grades=_rows_of(grades, by_grade),
-        pairs=_rows_of(pairs, by_pair),
+        grades=rows_of(grades, by_grade),
+        pairs=rows_of(pairs, by_pair),
         rankings=lists_of(lists, _list_order(lists)),
     )
 
@@ -48,7 +48,7 @@ def _list_order(lists: Rankings) -> Rows:
 def graded_as_lists(judgments: Judgments) -> Judgments:
     """The same study with the grades of each annotator on a task as a list."""
     no_rows = np.zeros(0, np.int64)
-    return replace(judgments, grades=_rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments, counted=True))
+    return replace(judgments, grades=rows_of(judgments.grades, no_rows), rankings=as_rankings(judgments, counted=True))
 
 
 def annotators_of(judgments: Judgments, kinds: Sequence[Kind]) -> Codes:
@@ -82,8 +82,8 @@ def drawn(judgments: Judgments, rng: np.random.Generator, crowd: Codes | None = 
         rankings = lists_of(judgments.rankings, _repeated(repeated))
     return replace(
         judgments,
-        grades=_rows_of(judgments.grades, _repeated(grades)),
-        pairs=_rows_of(judgments.pairs, _repeated(pairs)),
+        grades=rows_of(judgments.grades, _repeated(grades)),
+        pairs=rows_of(judgments.pairs, _repeated(pairs)),
         rankings=rankings,
     )
 
@@ -103,7 +103,7 @@ def _repeated(times: Rows) -> Rows:
     return np.repeat(np.arange(len(times)), times)
 
 
-def _rows_of(table: Table, rows: Rows) -> Table:
+def rows_of(table: Table, rows: Rows) -> Table:
     """A table's rows, in the order given."""
     columns = {field.name: getattr(table, field.name) for field in fields(table)}
     taken: dict[str, Any] = {name: column if column is None else column[rows] for name, column in columns.items()}

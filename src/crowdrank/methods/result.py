@@ -135,7 +135,7 @@ def annotator_columns(
         count = np.unique(np.stack(judgments.annotator_and_task()), axis=1, return_counts=True)[1]
     if verdict is None:
         verdict = verdicts(quality, np.zeros(len(quality)) if evidence is None else evidence)
-    verdict[_one_sided(judgments)[annotator]] = "one-sided"
+    verdict[one_sided_annotators(judgments)[annotator]] = "one-sided"
     columns = {
         "annotator": vocabulary.annotators[annotator],
         "judgments": count,
@@ -262,7 +262,7 @@ def _disconnected(vocabulary: Vocabulary, component: NDArray[np.int32]) -> list[
     return [f"comparisons do not connect all items in {where}; {advice}"]
 
 
-def _one_sided(judgments: Judgments) -> NDArray[np.bool_]:
+def one_sided_annotators(judgments: Judgments) -> NDArray[np.bool_]:
     """Which annotators always gave the same answer, too often for chance."""
     n, grades = len(judgments.vocabulary.annotators), judgments.grades
     answers = count_answers(judgments.pairs, n)

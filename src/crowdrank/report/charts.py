@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from crowdrank.formats import write_files
@@ -126,3 +127,21 @@ def _vl_convert() -> Any:
     except ModuleNotFoundError:
         raise InputError("files of charts need vl-convert: pip install 'crowdrank[report]'") from None
     return vl_convert
+
+
+def labels(names: Iterable[Any], longest: int = 26) -> list[str]:
+    """Ids as labels of a chart: cut in the middle if they are long, and still different from each other."""
+    found: dict[str, int] = {}
+    result = []
+    for name in names:
+        whole = str(name).encode("utf-8", "replace").decode("utf-8").replace("\n", "⏎")
+        end = longest // 2
+        short = whole if len(whole) <= longest else f"{whole[: longest - end - 1]}…{whole[-end:]}"
+        found[short] = found.get(short, 0) + 1
+        result.append(short if found[short] == 1 else f"{short} ({found[short]})")
+    return result
+
+
+def numbers(values: Any) -> list[float | None]:
+    """Numbers as JSON has them: none for NaN and infinity."""
+    return [float(value) if np.isfinite(value) else None for value in values]

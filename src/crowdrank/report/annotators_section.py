@@ -1,0 +1,105 @@
+"""The part of a report about the annotators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from crowdrank.consensus import Consensus
+from crowdrank.report import crowd
+from crowdrank.report.charts import numbers
+from crowdrank.report.page import Html, Section, figure, heading, name, paragraph, table, tag
+from crowdrank.statistics.description import StudyDescription
+from crowdrank.statistics.misfit import Misfit, Residuals
+
+MOST_ROWS = 1000
+STRANGEST = 5  # annotators whose strangest answers are shown
+WORST_FIRST = ("reversed", "one-sided", "random", "differs from the consensus", "weak", "unclear", "informative")
+KNOWN = ("annotator", "judgments", "quality", "verdict", "quality_low", "quality_high")
+
+
+def annotators_section(consensus: Consensus, described: StudyDescription | None, fit: Misfit | None) -> Section:
+    """Quality with interval and verdict, misfit, agreement, sides, and the strangest answers."""
+    own = dict(consensus.annotator_columns)
+    if not own or not len(own["annotator"]) or "verdict" not in own:
+        return Section("Annotators", [])
+    place = {word: at for at, word in enumerate(WORST_FIRST)}
+    badness = np.array([place.get(word, len(place)) for word in own["verdict"]])
+    order = np.lexsort((np.nan_to_num(own["quality"], nan=1.0), badness))[:MOST_ROWS]
+    columns = _columns(consensus, described, fit, order)
+    counts = {word: int((own["verdict"] == word).sum()) for word in reversed(WORST_FIRST)}
+    summary = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    what = "Quality of each annotator by the number of judgments"
+    why = "Quality is the chance to be right about a pair: 1 always, ½ random, 0 always the opposite."
+    body = [
+        paragraph(f"Of {len(badness):,} annotators: {summary}. {why}"),
+        figure(crowd.annotator_quality(consensus), what),
+        table("annotators", columns, caption=f"{len(order):,} annotators, least trusted first", searchable=True),
+    ]
+    return Section("Annotators", [*body, *_strangest(consensus, fit, order)])
+
+
+def _columns(
+    consensus: Consensus, described: StudyDescription | None, fit: Misfit | None, order: Any
+) -> dict[str, Sequence[Any]]:
+    own = consensus.annotator_columns
+    code = {each: number for number, each in enumerate(consensus.vocabulary.annotators)}
+    who = np.array([code.get(each, -1) for each in own["annotator"][order]])
+    bad = {"reversed", "one-sided", "random"}
+    columns: dict[str, Sequence[Any]] = {
+        "annotator": [name(each) for each in own["annotator"][order]],
+        "verdict": [
+            tag(word, "bad" if word in bad else "good" if word == "informative" else "")
+            for word in own["verdict"][order]
+        ],
+        "judgments": own["judgments"][order].tolist(),
+        "quality": numbers(own["quality"][order]),
+    }
+    for label in ("quality_low", "quality_high"):
+        if label in own:
+            columns[label.removeprefix("quality_")] = numbers(own[label][order])
+    if fit is not None:
+        columns["infit"], columns["outfit"] = numbers(fit.annotator_infit[who]), numbers(fit.annotator_outfit[who])
+    if described is not None:
+        for label, title in (("alpha", "alpha"), ("agreement", "equal to others"), ("left_share", "left share")):
+            if label in described.annotator_columns:
+                columns[title] = numbers(described.annotator_columns[label][who])
+    for label, values in own.items():
+        if label not in KNOWN and values.dtype.kind in "iuf":
+            columns[label.replace("_", " ")] = numbers(values[order].astype(float))
+        elif label not in KNOWN:
+            columns[label.replace("_", " ")] = [name(each) for each in values[order]]
+    return columns
+
+
+def _strangest(consensus: Consensus, fit: Misfit | None, order: Any) -> list[Html]:
+    """Answers that the scores make unlikely, of the annotators who are trusted least."""
+    if fit is None:
+        return []
+    code = {each: number for number, each in enumerate(consensus.vocabulary.annotators)}
+    rows: list[tuple[Html, Html, float]] = []
+    for each in consensus.annotator_columns["annotator"][order[:STRANGEST]]:
+        for part, row in fit.strangest(code[each], 3):
+            rows.append((name(each), _answer(consensus, part, row), float(part.chance[row])))
+    if not rows:
+        return []
+    columns: dict[str, Sequence[Any]] = {
+        "annotator": [r[0] for r in rows],
+        "said": [r[1] for r in rows],
+        "chance": [r[2] for r in rows],
+    }
+    return [
+        heading("Strangest answers"),
+        table("strangest", columns, caption="Answers that the scores make unlikely, of the annotators trusted least"),
+    ]
+
+
+def _answer(consensus: Consensus, part: Residuals, row: int) -> Html:
+    words = consensus.vocabulary
+    item = name(words.items[words.entry_item[part.entry[row]]])
+    if part.kind == "grades":
+        return Html(f"{item}: level {part.value[row]:g}, {part.expected[row]:.1f} expected")
+    other = name(words.items[words.entry_item[part.other[row]]])
+    return Html(f"{item} {'=' if part.value[row] == 0 else '›' if part.value[row] > 0 else '‹'} {other}")

@@ -1,0 +1,148 @@
+"""What to know about a study before any method is fitted, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.methods.result import one_sided_annotators
+from crowdrank.statistics.agreement import Agreement
+from crowdrank.study import Judgments, Kind
+
+NAMES_SHOWN = 5
+LOW_ALPHA = 0.2  # below this, annotators agree little more than by chance
+FEW_PER_ENTRY = {"grades": 3, "pairs": 5, "rankings": 3}
+FEW_PER_ANNOTATOR = 5
+ENOUGH_TO_SUSPECT = 10  # judgments that others gave too
+SUSPECTED_BY_CHANCE = 0.05  # share of honest studies in which anybody is suspected
+
+
+def warnings_of(
+    judgments: Judgments,
+    found: Mapping[Kind, Agreement],
+    columns: Mapping[str, NDArray[Any]],
+    disconnected: Mapping[Any, int],
+    entry_judgments: NDArray[np.int64],
+) -> tuple[str, ...]:
+    """Sentences about trouble in the data, with what to do."""
+    return (
+        *_disconnected(disconnected, len(judgments.vocabulary.tasks)),
+        *_low_agreement(found),
+        *_one_sided(judgments),
+        *_suspects(columns, found),
+        *_contradictions(columns),
+        *_few_per_entry(judgments, entry_judgments),
+        *_few_per_annotator(judgments),
+        *_dominant(columns),
+        *_repeats(columns),
+    )
+
+
+def suspects(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Annotators whose agreement with the others is no better than chance, and clearly below that of the crowd."""
+    alpha, error = columns["alpha"], np.maximum(columns["alpha_error"], 1e-3)
+    enough = columns["compared"] >= ENOUGH_TO_SUSPECT
+    if not enough.any():
+        return enough
+    from scipy.special import ndtri  # here, not above: `rank` does without SciPy
+
+    usual = float(np.nanmedian(alpha[enough]))
+    far = ndtri(SUSPECTED_BY_CHANCE / enough.sum())
+    return np.asarray(enough & (alpha < 1.64 * error) & ((alpha - usual) / error < far))
+
+
+def _disconnected(tasks: Mapping[Any, int], n_tasks: int) -> list[str]:
+    if not tasks:
+        return []
+    named = _some([f"{task} ({parts} parts)" for task, parts in list(tasks.items())[:NAMES_SHOWN]], len(tasks))
+    where = "" if n_tasks == 1 else f" in {len(tasks):,} of {n_tasks:,} tasks: {named}"
+    parts = (
+        f"{next(iter(tasks.values()))} parts were never compared with each other"
+        if n_tasks == 1
+        else ("some items were never compared with the others")
+    )
+    return [f"not connected: {parts}{where}; compare items of different parts, or rank each part by itself"]
+
+
+def _low_agreement(found: Mapping[Kind, Agreement]) -> list[str]:
+    texts = []
+    for kind, each in found.items():
+        if np.isnan(each.alpha):
+            what = "no two annotators judged the same" + (" item" if kind == "grades" else " pair of items")
+            texts.append(f"{what} ({kind}): their agreement is unknown; let several annotators judge the same")
+        elif each.alpha < LOW_ALPHA:
+            texts.append(
+                f"low agreement: alpha of {kind} is {each.alpha:.2f} (0 is chance, 1 perfect); the question is hard, "
+                "unclear, or many annotators answer at random"
+            )
+    return texts
+
+
+def _one_sided(judgments: Judgments) -> list[str]:
+    names = judgments.vocabulary.annotators[one_sided_annotators(judgments)].tolist()
+    if not len(names):
+        return []
+    return [f"one-sided: {_some(names, len(names))} always gave the same answer; leave them out or look at them"]
+
+
+def _suspects(columns: Mapping[str, NDArray[Any]], found: Mapping[Kind, Agreement]) -> list[str]:
+    if not any(each.alpha > LOW_ALPHA for each in found.values()):
+        return []  # where nobody agrees with anybody, nobody stands out
+    rows = np.flatnonzero(suspects(columns))
+    rows = rows[np.argsort(columns["alpha"][rows], kind="stable")]
+    if not len(rows):
+        return []
+    named = [f"{columns['annotator'][row]} (alpha {columns['alpha'][row]:.2f})" for row in rows[:NAMES_SHOWN]]
+    return [f"spam suspects: {_some(named, len(rows))} agree with the others no more than by chance"]
+
+
+def _contradictions(columns: Mapping[str, NDArray[Any]]) -> list[str]:
+    count = columns["contradicted"]
+    total = int(count.sum())
+    if total < max(3, 0.01 * columns["judgments"].sum()):
+        return []
+    worst = np.argsort(-count, kind="stable")[:NAMES_SHOWN]
+    named = [f"{columns['annotator'][row]} ({count[row]:,})" for row in worst if count[row]]
+    return [
+        f"contradictions: {total:,} times an annotator judged the same in different ways, mostly {', '.join(named)}"
+    ]
+
+
+def _few_per_entry(judgments: Judgments, entry_judgments: NDArray[np.int64]) -> list[str]:
+    enough = max((FEW_PER_ENTRY[kind] for kind in judgments.kinds), default=0)
+    few = int((entry_judgments < enough).sum())
+    if few <= 0.1 * len(entry_judgments):
+        return []
+    share = few / len(entry_judgments)
+    return [f"too few judgments: {few:,} entries ({share:.0%}) have fewer than {enough}; their place is a guess"]
+
+
+def _few_per_annotator(judgments: Judgments) -> list[str]:
+    count = judgments.per_annotator()
+    few = int((count < FEW_PER_ANNOTATOR).sum())
+    if few <= len(count) / 2 or len(count) < 3:
+        return []
+    how_many = f"{few:,} of {len(count):,} gave fewer than {FEW_PER_ANNOTATOR}"
+    return [f"few judgments of each annotator: {how_many}; little can be said about who is right"]
+
+
+def _dominant(columns: Mapping[str, NDArray[Any]]) -> list[str]:
+    count = columns["judgments"]
+    if len(count) < 3 or count.max() <= count.sum() / 2:
+        return []
+    return [f"{columns['annotator'][count.argmax()]} gave {count.max() / count.sum():.0%} of all judgments"]
+
+
+def _repeats(columns: Mapping[str, NDArray[Any]]) -> list[str]:
+    total = int(columns["repeated"].sum())
+    if total < 0.01 * columns["judgments"].sum() or not total:
+        return []
+    return [f"repeats: {total:,} judgments repeat what the same annotator judged before"]
+
+
+def _some(names: Sequence[Any], count: int) -> str:
+    more = count - NAMES_SHOWN
+    return ", ".join(map(str, names[:NAMES_SHOWN])) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,119 @@
+"""What `describe` says about studies whose content is known."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import build
+import crowdrank as cr
+from crowdrank.methods.choice import choose_method
+from crowdrank.statistics.description import CountSpread, list_overlap
+
+VOTES = [
+    ("t", "ann", "x", "y", "x"),
+    ("t", "ann", "y", "x", "y"),
+    ("t", "bob", "x", "y", "tie"),
+    ("t", "bob", "z", "w", "w"),
+    ("t", "cy", "x", "y", "x"),
+]
+
+
+def test_counts_shares_and_repeats_by_hand():
+    found = cr.describe(build.judgments(pairs=VOTES))
+    assert found.counts == {"grades": 0, "pairs": 5, "rankings": 0}
+    assert found.per_annotator == CountSpread(1, 1.5, 2.0, 5 / 3, 2.0, 2)
+    assert found.entry_judgments.tolist() == [1, 4, 4, 1]  # w, x, y, z
+    assert found.ties == pytest.approx(1 / 5)
+    assert found.left_share == pytest.approx(3 / 4)
+    assert (found.repeated, found.contradicted) == (1, 1)
+    assert (found.never_lost, found.never_won) == (1, 1)  # w beat z
+    assert found.disconnected == {"t": 2}
+    assert found.annotators["left_share"].to_list() == [1.0, 0.0, 1.0]
+
+
+def test_disconnected_comes_first_among_the_warnings():
+    assert cr.describe(build.judgments(pairs=VOTES)).warnings[0].startswith("not connected: 2 parts")
+
+
+def test_a_quiet_study_has_no_warnings():
+    study = cr.simulate.pairs(items=150, annotators=40, votes=6000, quality=(50, 1), spread=4.0, seed=0).judgments
+    assert cr.describe(study).warnings == ()
+
+
+def test_spammers_are_suspected_and_others_are_not():
+    """Of 30 annotators six answer at random: nearly all of these are named, and no more than one other."""
+    study = cr.simulate.pairs(items=10, annotators=30, votes=4500, spammers=0.2, seed=1)
+    from crowdrank.statistics.warnings import suspects
+
+    found = suspects(cr.describe(study.judgments).annotator_columns)
+    spam = study.quality == 0.5
+    assert spam.sum() == 6
+    assert found[spam].mean() >= 0.8
+    assert found[~spam].sum() <= 1
+
+
+def test_warnings_name_the_trouble():
+    rng = np.random.default_rng(0)
+    rows = [("t", f"a{who}", f"i{item}", int(rng.integers(0, 3))) for who in range(6) for item in range(20)]
+    rows += [("t", "flat", f"i{item}", 2) for item in range(20)]
+    texts = " ".join(cr.describe(build.judgments(grades=rows)).warnings)
+    assert "low agreement: alpha of grades" in texts
+    assert "one-sided: flat always gave the same answer" in texts
+
+
+def test_too_few_judgments_and_unknown_agreement():
+    texts = " ".join(cr.describe(build.judgments(grades=[("t", "a", "x", 1), ("t", "b", "y", 2)])).warnings)
+    assert "no two annotators judged the same item" in texts
+    assert "too few judgments: 2 entries (100%)" in texts
+
+
+def test_overlap_of_lists_by_hand():
+    lists = [("t", "a", [["x"], ["y"]], False), ("t", "b", [["x"], ["y"]], False), ("u", "a", [["x"]], False)]
+    study = build.judgments(lists=lists)
+    assert list_overlap(study.rankings, 3, 2) == 1.0
+    assert np.isnan(list_overlap(build.judgments(pairs=VOTES).rankings, 4, 1))
+
+
+@pytest.mark.parametrize("kind", ["pairs", "grades", "rankings"])
+def test_every_kind_is_described_and_becomes_json(kind):
+    studies = {
+        "pairs": cr.simulate.pairs(items=6, annotators=4, votes=90, seed=0),
+        "grades": cr.simulate.grades(items=8, annotators=4, labels=3, seed=0),
+        "rankings": cr.simulate.rankings(5, 4, tasks=3, seed=0),
+    }
+    found = cr.describe(studies[kind].judgments)
+    assert -1 <= found.agreement[kind].alpha <= 1
+    assert found.method in cr.METHODS
+    assert json.loads(json.dumps(found.as_dict(), default=str))["judgments"][kind] > 0
+    assert found.method in repr(found)
+
+
+def test_an_empty_study_is_described():
+    found = cr.describe(build.judgments())
+    assert found.per_task.most == 0
+    assert found.agreement == {}
+
+
+def test_frames_are_those_of_the_judgments():
+    assert isinstance(cr.describe(build.judgments(pairs=VOTES)).annotators, pl.DataFrame)
+    with pytest.raises(cr.JudgmentError, match=r"cr\.read"):
+        cr.describe("votes.csv")
+
+
+def test_without_anything_to_learn_about_annotators_votes_are_pooled():
+    one = build.judgments(pairs=[("t", "ann", "x", "y", "x")] * 5)
+    assert choose_method(one)[0] == "bradley-terry"
+    each_their_own = build.judgments(pairs=[("t", f"a{n}", "x", "y", "x") for n in range(9)])
+    assert choose_method(each_their_own)[0] == "bradley-terry"
+    assert choose_method(cr.simulate.pairs(items=5, annotators=4, votes=80).judgments)[0] == "crowd-bt"
+
+
+def test_lists_are_ranked_by_what_is_known_about_them():
+    lists = cr.simulate.rankings(items=6, annotators=5, tasks=8, seed=0).judgments
+    assert choose_method(lists)[0] == "crowd-bt"  # eight lists of each annotator
+    assert choose_method(cr.simulate.rankings(items=6, annotators=5, tasks=1, seed=0).judgments)[0] == "plackett-luce"
+    rows = [("t", who, item, rank) for who in "abc" for item, rank in (("x", 3), ("y", 40), ("z", 90))]
+    parts = cr.judgments(dict(zip(("task", "annotator", "item", "rank"), zip(*rows, strict=True), strict=True)))
+    assert choose_method(parts)[0] == "rrf"
