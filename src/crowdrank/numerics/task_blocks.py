@@ -12,7 +12,7 @@ from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
 
-SMALL = 256  # LAPACK is faster beyond, but its threads compete with others for the cores
+TINY, SMALL = 64, 256  # in between, our own loops: LAPACK's threads would compete with others for the cores
 
 Entries = NDArray[np.signedinteger[Any]]
 
@@ -73,7 +73,7 @@ def graph_blocks(
 
 def cholesky(stack: Floats) -> Floats:
     """The lower triangle L of each matrix of a stack, L Lᵀ = M."""
-    if stack.shape[1] > SMALL:
+    if not TINY < stack.shape[1] <= SMALL:
         return np.asarray(np.linalg.cholesky(stack))
     lower = np.zeros_like(stack)
     _cholesky(stack, lower)
@@ -82,7 +82,7 @@ def cholesky(stack: Floats) -> Floats:
 
 def inverse_of_triangle(stack: Floats) -> Floats:
     """The inverse of each lower triangle of a stack."""
-    if stack.shape[1] > SMALL:
+    if not TINY < stack.shape[1] <= SMALL:
         return np.asarray(np.linalg.inv(stack))
     inverse = np.zeros_like(stack)
     _inverse_of_triangle(stack, inverse)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, Votes
+from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.crowd import crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
@@ -105,6 +106,20 @@ def test_other_logistic_cases_agree_with_the_plain_one_where_they_coincide(free)
     assert other.posterior == pytest.approx(one.posterior)
 
 
+@pytest.mark.parametrize("free", VARIANTS)
+@pytest.mark.parametrize("finely", [False, True])
+def test_few_votes_without_kernels_give_the_same(free, finely, monkeypatch):
+    table, possible = votes(11, free), crowd(finely).qualities
+    found = []
+    for limit in (0, 1000):
+        monkeypatch.setattr(few_votes, "FEW_VOTES", limit)
+        model = model_of(table, free, False)
+        result = model.evaluate(point(model, 11), possible, HYPER, curved=True)
+        found.append((*result, model.gap_curvature, model.gap_quality, model.diagonal()))
+    for one, other in zip(*found, strict=True):
+        assert other == pytest.approx(one, rel=1e-9, abs=1e-12)
+
+
 def test_the_posterior_of_quality_is_bayes_theorem():
     """One annotator who is right on nine of ten pairs with a wide gap."""
     kind, weight = np.full(2, WON_LEFT, np.int8), np.array([9.0, 1.0])
@@ -117,7 +132,9 @@ def test_the_posterior_of_quality_is_bayes_theorem():
     assert posterior == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 
-def test_no_number_is_too_large():
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_no_number_is_too_large(limit, monkeypatch):
+    monkeypatch.setattr(few_votes, "FEW_VOTES", limit)
     table = votes(1, ("ties",), n=200)
     model = model_of(table, ("ties",), False)
     x = np.r_[np.array([-1e4, -300.0, 0.0, 300.0, 1e4]), np.full(N_PROFILES, 5.0)]

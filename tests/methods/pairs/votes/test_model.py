@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from crowdrank import simulate
 from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, Votes, votes
-from crowdrank.methods.pairs.votes import kernels
+from crowdrank.methods.pairs.votes import few_votes, kernels
 from crowdrank.methods.pairs.votes.model import PARAMETERS, Priors, VoteModel, logistic
 
 LINKS = ("logistic", "normal")
@@ -237,3 +237,20 @@ def test_turning_everybody_and_everything_around_is_the_mirror_image(link, free)
 def test_the_logistic_keeps_its_digits_at_both_ends(x):
     expected = 1 / (1 + np.exp(-x)) if x > 0 else np.exp(x) / (1 + np.exp(x))
     assert logistic(np.array([x]))[0] == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("free", [(), ("ties",)])
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_few_votes_without_kernels_give_the_same(free, scale, monkeypatch):
+    found = []
+    for limit in (0, 1000):
+        monkeypatch.setattr(few_votes, "FEW_VOTES", limit)
+        of_four = model("logistic", free)
+        pooled = VoteModel(
+            of_four.votes, np.zeros_like(of_four.profile), N_ENTRIES, 1, "logistic", free, of_four.priors
+        )
+        x = point(pooled, scale)
+        value, gradient = pooled.evaluate(x)
+        found.append((value, gradient, pooled.diagonal(), pooled.hessian_product(np.cos(x)), pooled.curvatures))
+    for one, other in zip(*found, strict=True):
+        assert other == pytest.approx(one, rel=1e-9, abs=1e-12)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import Votes
+from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.davidson_kernels import davidson_marginal
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.kernels import VoteRows, virtual_terms
@@ -49,7 +50,8 @@ class MarginalModel:
         self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
         self.free = tuple(name for name in free if name in ("ties", "bias"))
         self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
-        self.parts = _parts(self.starts)
+        self.few = not normal and len(votes) <= few_votes.FEW_VOTES
+        self.parts = [(0, n_profiles)] if self.few else _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
 
     def evaluate(
@@ -64,6 +66,9 @@ class MarginalModel:
             (first, last), total = self.parts[number], sums[number]
             of_gaps = self.gap_curvature, self.gap_quality
             slopes = Slopes(*self._blocks(total[:size]), *of_gaps, *self._blocks(total[size:])[1:])
+            if self.few:
+                arguments = self.rows, self.starts, score, ties, bias, qualities, curved, slopes, posterior
+                return few_votes.few_marginal(*arguments)
             where = self.rows, self.starts, first, last, score
             if not self.normal and not self.free:
                 return float(plain_marginal(*where, qualities, curved, slopes, posterior))

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from crowdrank.convert import Votes
-from crowdrank.methods.pairs.votes import kernels
+from crowdrank.methods.pairs.votes import few_votes, kernels
 from crowdrank.methods.pairs.votes.kernels import Derivatives, VoteRows
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.sums import sum_by
@@ -64,6 +64,8 @@ class VoteModel:
         self.virtual_gradient, self.virtual_curvature = np.empty((2, n_entries))
         self.slope_scale_weight = float(votes.weight.sum())  # keeps the mean log slope at 0 as firmly as all votes
         self.plain = not self.normal and set(free) <= {"quality"}
+        one_profile = n_profiles == 1 and set(free) <= {"ties"}
+        self.few = one_profile and not self.normal and len(votes) <= few_votes.FEW_VOTES
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
@@ -89,6 +91,8 @@ class VoteModel:
 
     def _terms(self, part: slice, total: Floats, score: Floats, profiles: Floats) -> float:
         rows, derivatives = self.rows.part(part), Derivatives(*self._split(total), self.curvatures[part])
+        if self.few:
+            return few_votes.pooled_terms(rows, score, float(profiles[3, 0]), derivatives)
         if self.plain and not self.free:
             return float(kernels.plain_terms(rows, score, derivatives))
         if self.plain:
@@ -143,7 +147,9 @@ class VoteModel:
     def _product(self, part: slice, total: Floats, v: Floats) -> None:
         rows, curvatures = self.rows.part(part), self.curvatures[part]
         (score, profiles), (score_total, profile_total) = self._split(v), self._split(total)
-        if self.plain and not self.free:
+        if self.few:
+            few_votes.pooled_product(rows, curvatures, score, profiles, score_total, profile_total)
+        elif self.plain and not self.free:
             kernels.plain_hessian_product(rows, curvatures, score, score_total)
         elif self.plain:
             kernels.quality_hessian_product(rows, curvatures, score, profiles[0], score_total, profile_total[0])

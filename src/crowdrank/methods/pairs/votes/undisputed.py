@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.convert import TIED, Votes
-from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.study import Codes, Floats
 
 
@@ -39,7 +39,8 @@ def _best_first(n_entries: int, winner: Codes, loser: Codes) -> Codes:
     """The entries so that every winner stands before those it beat; those of cycles are missing."""
     by_winner = np.argsort(winner, kind="stable")
     starts = np.searchsorted(winner[by_winner], np.arange(n_entries + 1))
-    return np.asarray(_sorted(starts, loser[by_winner], np.bincount(loser, minlength=n_entries)))
+    sort = for_work(_sorted, 4 * (n_entries + len(loser)))
+    return np.asarray(sort(starts, loser[by_winner], np.bincount(loser, minlength=n_entries)))
 
 
 @kernel
