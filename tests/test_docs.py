@@ -12,17 +12,20 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+import examples
 import exports
 from crowdrank.evaluation.measures import FAMILIES
 from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.methods.catalogue import ALL, names_elsewhere
 
 ROOT = Path(__file__).parent.parent
+CONCEPTS_WITH_CODE = ("annotators", "collecting", "connectivity", "intervals", "kinds", "learning", "priors")
 WITH_EXAMPLES = [
     "README.md",
     "docs/formats.md",
     "docs/getting-started.md",
-    *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/guide-*.md"))),
+    *(path.relative_to(ROOT).as_posix() for path in examples.TUTORIALS),
+    *(f"docs/concepts/{name}.md" for name in CONCEPTS_WITH_CODE),
 ]
 WITH_LINKS = [
     path.relative_to(ROOT).as_posix()
@@ -74,23 +77,25 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_python_examples_run(page, user_files, capsys):
-    names: dict[str, object] = {}
-    for block in blocks(page, "python"):
-        exec(compile(block, page, "exec"), names)
+def test_examples_run(page, user_files, capsys):
+    """Python blocks and commands, in the order of the page; commands write the files they name."""
+    names, commands = examples.run(ROOT / page)
     assert "cr" in names
     assert capsys.readouterr().out
-
-
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_commands_run(page, user_files):
-    commands = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("crowdrank ")]
-    assert commands
+    assert commands or page.startswith("docs/concepts/")
     for command in commands:
-        done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
         written = re.findall(r"--(?:out|annotators|qrels|save|neighbours|report) (\S+)", command)
         assert [name for name in written if not Path(name).exists()] == [], command
+
+
+@pytest.mark.parametrize("page", examples.TUTORIALS, ids=lambda page: page.stem)
+def test_pictures_of_a_tutorial_are_saved_by_its_code(page):
+    text = page.read_text()
+    shown = re.findall(r"^!\[[^]]+\]\(pictures/(\S+)\)", text, re.MULTILINE)
+    assert len(shown) >= 2
+    assert re.findall(r'\.save\("(\S+\.svg)"\)', text) == shown
+    for name in shown:
+        assert "<svg" in (examples.PICTURES / name).read_text()[:200], name
 
 
 def test_the_readme_has_an_example_for_every_user():
