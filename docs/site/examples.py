@@ -22,7 +22,7 @@ PICTURES = ROOT / "docs/pictures"
 
 
 def run(page: Path) -> tuple[dict[str, Any], list[str], str]:
-    """Run the Python blocks and crowdrank commands of a page in the current folder: names, commands, what they print."""
+    """Run the Python blocks and crowdrank commands of a page in this folder: names, commands, what they print."""
     names: dict[str, Any] = {}
     commands: list[str] = []
     printed = ""
