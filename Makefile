@@ -54,6 +54,7 @@ papers: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/site/examples.py
 	$(BIN)/python docs/site/build.py
 
 constraints: $(VENV)/installed-dev

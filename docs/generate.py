@@ -115,7 +115,9 @@ def _signature(name: str, found: Any) -> list[str]:
 
 
 def _about(found: Any) -> str:
-    """The docstring up to its example."""
+    """The docstring up to its example; of a dictionary, its names."""
+    if isinstance(found, dict):
+        return f"By name: {', '.join(f'`{name}`' for name in found)}."
     text = inspect.getdoc(found) or ""
     return " ".join(text.partition(">>>")[0].split()).replace("<", "&lt;")
 

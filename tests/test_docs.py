@@ -7,6 +7,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import examples
 import numpy as np
 import polars as pl
 import pytest
@@ -18,11 +19,13 @@ from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.methods.catalogue import ALL, names_elsewhere
 
 ROOT = Path(__file__).parent.parent
+CONCEPTS_WITH_CODE = ("annotators", "collecting", "connectivity", "intervals", "kinds", "learning", "priors")
 WITH_EXAMPLES = [
     "README.md",
     "docs/formats.md",
     "docs/getting-started.md",
-    *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/guide-*.md"))),
+    *(path.relative_to(ROOT).as_posix() for path in examples.TUTORIALS),
+    *(f"docs/concepts/{name}.md" for name in CONCEPTS_WITH_CODE),
 ]
 WITH_LINKS = [
     path.relative_to(ROOT).as_posix()
@@ -74,23 +77,25 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_python_examples_run(page, user_files, capsys):
-    names: dict[str, object] = {}
-    for block in blocks(page, "python"):
-        exec(compile(block, page, "exec"), names)
+def test_examples_run(page, user_files):
+    """Python blocks and commands, in the order of the page; commands write the files they name."""
+    names, commands, printed = examples.run(ROOT / page)
     assert "cr" in names
-    assert capsys.readouterr().out
-
-
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_commands_run(page, user_files):
-    commands = [line for block in blocks(page, "sh") for line in block.splitlines() if line.startswith("crowdrank ")]
-    assert commands
+    assert printed
+    assert commands or page.startswith("docs/concepts/")
     for command in commands:
-        done = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
-        written = re.findall(r"--(?:out|annotators|qrels|save|neighbours|report) (\S+)", command)
+        written = re.findall(r"--(?:out|annotators|qrels|save|neighbours|report) (\S+\.\w+)", command)
         assert [name for name in written if not Path(name).exists()] == [], command
+
+
+@pytest.mark.parametrize("page", examples.TUTORIALS, ids=lambda page: page.stem)
+def test_pictures_of_a_tutorial_are_saved_by_its_code(page):
+    text = page.read_text()
+    shown = re.findall(r"^!\[[^]]+\]\(pictures/(\S+)\)", text, re.MULTILINE)
+    assert len(shown) >= 2
+    assert re.findall(r'\.save\("(\S+\.svg)"\)', text) == shown
+    for name in shown:
+        assert "<svg" in (examples.PICTURES / name).read_text()[:200], name
 
 
 def test_the_readme_has_an_example_for_every_user():
@@ -109,11 +114,12 @@ def test_make_targets_of_the_readme_exist():
 def test_links_lead_somewhere(page):
     """Every relative link is a file or a folder, and what follows a # is one of its headings."""
     text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    folder = ROOT if page == "docs/site/index.md" else (ROOT / page).parent  # the site has its start page at the top
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in link:
             continue
         path, _, anchor = link.partition("#")
-        target = (ROOT / page).parent / path if path else ROOT / page
+        target = folder / path if path else ROOT / page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
 
@@ -208,5 +214,5 @@ def test_the_site_builds_without_a_warning():
     done = subprocess.run([sys.executable, ROOT / "docs/site/build.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     built = ROOT / "docs/_build/html"
-    for page in ("index", "docs/getting-started", "docs/method/crowd-bt", "docs/api", "docs/concepts/intervals"):
+    for page in ("index", "docs/guide-search", "docs/method/crowd-bt", "docs/api", "docs/concepts/intervals"):
         assert (built / f"{page}.html").exists(), page

@@ -18,6 +18,8 @@ COPIED = (
     "papers/*/*.csv", "papers/*/*.svg", "papers/*/*.png", "papers/*/*.py", "examples/*", "benchmarks/*.py",
     "src/crowdrank/**/*.py", "tests/**/*.py", "LICENSE",
 )  # fmt: skip
+# Pages that stand below another one in the list of pages, which would be too long with them.
+BELOW = {"docs/methods.md": "method/*", "docs/decisions/README.md": "0*"}
 
 
 def collect(into: Path) -> None:
@@ -34,6 +36,9 @@ def collect(into: Path) -> None:
     _write_method_pages(into / "docs/method")
     for page in into.rglob("*.md"):
         page.write_text(_linked(page.read_text(encoding="utf-8"), page, into), encoding="utf-8")
+    for name, pages in BELOW.items():
+        with (into / name).open("a", encoding="utf-8") as page:
+            page.write(f"\n```{{toctree}}\n:hidden:\n:glob:\n\n{pages}\n```\n")
 
 
 def _write_method_pages(folder: Path) -> None:

@@ -8,6 +8,7 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 html_copy_source = False
+html_show_copyright = False
 nitpicky = True
 # Examples in the pages are tests (tests/test_docs.py); output in them is not Python.
 suppress_warnings = ["misc.highlighting_failure"]
