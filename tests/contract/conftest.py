@@ -75,4 +75,6 @@ def few_draws() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_DRAWS", 100)
         patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_WARM_UP", 30)
+        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_DRAWS", 8)
+        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_WARM_UP", 8)
         yield

@@ -54,10 +54,10 @@ def test_ranks_and_one_sided_annotators_are_computed_once(method, monkeypatch):
 
     counted(result, "rank_within")
     counted(consensus, "rank_within")
-    counted(result, "_one_sided")
+    counted(result, "one_sided_annotators")
     study = simulate.pairs(items=8, annotators=5, votes=200, seed=1).judgments
     assert len(cr.fit(method, study).ranking) == 8
-    assert calls == {"rank_within": 1, "_one_sided": 1}
+    assert calls == {"rank_within": 1, "one_sided_annotators": 1}
 
 
 def test_one_sided_annotators_are_named_with_their_answer():

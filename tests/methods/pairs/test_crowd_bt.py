@@ -192,7 +192,7 @@ def test_order_bias_is_recovered(bias, ties):
         assert (low < found).all()
         assert (found < high).all()
     # Shrunk to 0, a bias of 1 is inside a little less often than 95 %: .94 over twenty seeds.
-    assert 0.89 <= np.mean(inside) <= 0.99
+    assert 0.89 <= np.mean(inside) < 1
     assert np.mean(means) == pytest.approx(bias, abs=0.15)
 
 

@@ -38,7 +38,7 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     if "winner" not in source.columns:
         source = with_columns(source, {"winner": _winner(source)})
     if "judge" in source.columns:
-        source = with_columns(source, {"judge": _judges(source)})
+        source = with_columns(source, {"judge": _annotators(source)})
         roles["annotator"] = "judge"
     if "tstamp" in source.columns:
         roles["time"] = "tstamp"
@@ -56,12 +56,12 @@ def _winner(source: Source) -> pl.Series:
     return pl.Series("winner", np.array(list(ONE_HOT.values()))[won.argmax(axis=0)], dtype=pl.String)
 
 
-def _judges(source: Source) -> pl.Series:
-    """The judge of each vote; MT-bench names a model and its prompt in a list."""
-    judge = source.load("judge")
-    if isinstance(judge.dtype, pl.List):
-        return judge.cast(pl.List(pl.String)).list.join(":", ignore_nulls=True)
-    text = as_text(judge)
+def _annotators(source: Source) -> pl.Series:
+    """The annotator of each vote; MT-bench names a model and its prompt in a list."""
+    names = source.load("judge")
+    if isinstance(names.dtype, pl.List):
+        return names.cast(pl.List(pl.String)).list.join(":", ignore_nulls=True)
+    text = as_text(names)
     return pl.Series(
         "judge", [_joined(name) if name and name.startswith("[") else name for name in text], dtype=pl.String
     )

@@ -20,7 +20,7 @@ from crowdrank.study import UNNAMED_TASK, JudgmentError
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownItems:
     """What a consensus says about items and pairs."""
 
     agent: str
@@ -76,7 +76,7 @@ def predictions(
     return (json.dumps(written, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def _known(consensus: Consensus, scale: Sequence[str] | None) -> Known:
+def _known(consensus: Consensus, scale: Sequence[str] | None) -> KnownItems:
     vocabulary = consensus.vocabulary
     names = [
         (str(vocabulary.tasks[task]), str(vocabulary.items[item]))
@@ -94,7 +94,7 @@ def _known(consensus: Consensus, scale: Sequence[str] | None) -> Known:
         for entry, name in enumerate(names)
         if not math.isnan(consensus.score[entry])
     }
-    return Known(f"crowdrank {consensus.method}", grades, scores, scale)
+    return KnownItems(f"crowdrank {consensus.method}", grades, scores, scale)
 
 
 def _deviation(low: Any, high: Any, entry: int) -> float | None:
@@ -103,7 +103,7 @@ def _deviation(low: Any, high: Any, entry: int) -> float | None:
     return float(high[entry] - low[entry]) / (2 * NORMAL_95_ROUNDED)
 
 
-def _task(task: Record, number: int, known: Known, given: Mapping[str, str]) -> Record:
+def _task(task: Record, number: int, known: KnownItems, given: Mapping[str, str]) -> Record:
     """A Label Studio task with a prediction for each of its questions."""
     item = label_studio.item_of(task, number, given)
     found = [_result(each, task, item, known, given) for each in _questions(task)]
@@ -122,7 +122,7 @@ def _questions(task: Record) -> list[Record]:
 
 
 def _result(
-    like: Record, task: Record, item: str | None, known: Known, given: Mapping[str, str]
+    like: Record, task: Record, item: str | None, known: KnownItems, given: Mapping[str, str]
 ) -> tuple[Record, float | None] | None:
     kind, question = like.get("type"), name_of(like.get("from_name")) or str(like.get("type"))
     if kind in ("rating", "number", "choices") and given.get("grade", question) == question:
@@ -139,13 +139,13 @@ def _result(
     return {**{key: like[key] for key in ("from_name", "to_name", "type") if key in like}, "value": value}, answer[1]
 
 
-def _are_grades(responses: Any, known: Known) -> bool:
+def _are_grades(responses: Any, known: KnownItems) -> bool:
     """Whether the answers to a question are grades, and not texts or rankings."""
     values = [response.get("value") for response in responses or []]
     return all(number_of(value) is not None or (known.scale is not None and value in known.scale) for value in values)
 
 
-def _record(record: Record, known: Known, given: Mapping[str, str]) -> Record:
+def _record(record: Record, known: KnownItems, given: Mapping[str, str]) -> Record:
     """An Argilla record with a suggestion for each question that has a grade."""
     suggestions = dict(record.get("suggestions") or {})
     item = argilla.item_of(record, given)

@@ -11,7 +11,7 @@ from crowdrank.study import JudgmentError
 
 TOOL = "Toloka"
 INPUT, OUTPUT, GOLDEN, ASSIGNMENT = "INPUT:", "OUTPUT:", "GOLDEN:", "ASSIGNMENT:"
-WORKER, STATUS, TIMES = f"{ASSIGNMENT}worker_id", f"{ASSIGNMENT}status", ("submitted", "accepted", "started")
+ANNOTATOR, STATUS, TIMES = f"{ASSIGNMENT}worker_id", f"{ASSIGNMENT}status", ("submitted", "accepted", "started")
 NOT_ANSWERS = ["REJECTED", "SKIPPED", "EXPIRED", "ACTIVE"]
 
 
@@ -28,8 +28,8 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     if wanted == "truth":
         return [_gold(source, roles)]
     source, notes = without(source, STATUS, NOT_ANSWERS, "assignments that were rejected, skipped or not finished")
-    if WORKER in source.columns:
-        roles = {"annotator": WORKER, **roles}
+    if ANNOTATOR in source.columns:
+        roles = {"annotator": ANNOTATOR, **roles}
         source, nobody = filled(source, roles["annotator"], "rows without a worker")
         notes += nobody
     times = [ASSIGNMENT + name for name in TIMES if ASSIGNMENT + name in source.columns]

@@ -38,7 +38,7 @@ def drawn_study(rng):
 def test_draws_are_calibrated():
     """The truth, drawn from the prior, has any rank among the draws equally often (simulation-based calibration)."""
     ranks = []
-    for seed in range(80):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         table, score, spread = drawn_study(rng)
         model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
