@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdrank.methods.catalogue import METHODS, usual_method
 from crowdrank.study import Judgments
 
-FEW = 5  # votes or lists of an annotator; with fewer, an ordinary crowd gains nothing by learning about them
+FEW = 5  # lists of an annotator; with fewer, an ordinary crowd gains nothing by learning about them
 MOST_LIST_PAIRS = 200_000  # written out for crowd-bt
 MOST_ENTRIES = 2000
 FAR_BEYOND = 2.0  # lengths of a list
@@ -26,8 +26,8 @@ def choose_method(judgments: Judgments) -> tuple[str, str]:
     given = judgments.per_annotator()
     if name == "crowd-bt" and len(given) == 1:
         return "bradley-terry", "all votes come from one annotator, so no votes can be weighed against others"
-    if name == "crowd-bt" and _median(given) < FEW:
-        return "bradley-terry", f"half of the annotators gave fewer than {FEW} votes, too few to learn whom to trust"
+    if name == "crowd-bt" and _median(given) < 2:
+        return "bradley-terry", "half of the annotators or more gave a single vote, which says nothing about them"
     if name == "plackett-luce":
         return _for_lists(judgments)
     kinds = " and ".join(judgments.kinds)
