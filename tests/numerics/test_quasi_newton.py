@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowdrank.numerics.progress import TimeLimitError, limited
 from crowdrank.numerics.quasi_newton import descend
 
 
@@ -42,3 +43,8 @@ def test_the_work_is_bounded():
     found = descend(rosenbrock, np.array([-1.2, 1.0]), lambda vector: vector / 1e6, max_iter=3, tol=1e-12)
     assert not found.converged
     assert found.steps == 3
+
+
+def test_a_time_limit_ends_it():
+    with limited(-1.0), pytest.raises(TimeLimitError):
+        descend(rosenbrock, np.array([-1.2, 1.0]), lambda vector: vector / 100, max_iter=500, tol=1e-9)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crowdrank.numerics.newton import dot
+from crowdrank.numerics.progress import report
 from crowdrank.study import Floats
 
 MEMORY = 8
@@ -54,6 +55,7 @@ def descend(
     """
     point, memory = Point(start, *_evaluated(evaluate, start)), deque[tuple[Floats, Floats, float]](maxlen=MEMORY)
     for step in range(max_iter):
+        report("scores", step, max_iter)
         direction = -_times_inverse(point.gradient, memory, precondition)
         slope = dot(direction, point.gradient)
         if not slope < 0:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from crowdrank.study import Codes, Floats
 
+ROWS = 1 << 22  # at a time: `bincount` makes copies of 64 bits
+
 
 def sum_by(codes: Codes, values: NDArray[Any], size: int) -> Floats:
     """The sum of the values of each code below `size`, as floats even where there is nothing to sum.
@@ -16,4 +18,10 @@ def sum_by(codes: Codes, values: NDArray[Any], size: int) -> Floats:
     >>> sum_by(np.array([1, 1], dtype=np.int32), np.array([2.0, 3.0]), 3)
     array([0., 5., 0.])
     """
-    return np.bincount(codes, values, size).astype(np.float64, copy=False)
+    if len(codes) <= ROWS:
+        return np.bincount(codes, values, size).astype(np.float64, copy=False)
+    total = np.zeros(size)
+    for start in range(0, len(codes), ROWS):
+        rows = slice(start, start + ROWS)
+        total += np.bincount(codes[rows], values[rows], size)
+    return total

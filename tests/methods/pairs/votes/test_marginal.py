@@ -1,5 +1,7 @@
 """The likelihood with quality integrated out: beside the obvious sum, and its derivatives by finite differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, Votes
 from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.crowd import crowd_of
-from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
+from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 
 N_ENTRIES, N_PROFILES = 5, 3
@@ -57,6 +59,21 @@ def plain_log_likelihood(table, x, possible):
     return total
 
 
+def test_spread_and_means_are_integrated_out():
+    """Differences of the log-density beside numerical integration over the spread and the mean."""
+    rng, (shape, scale), (_, error) = np.random.default_rng(0), SCORE_VARIANCE, HYPER.ties
+    variance, mean = np.exp(np.linspace(-8, 12, 4001)), np.linspace(-8, 8, 4001)
+    hyper, densities, terms = replace(HYPER, integrated=True), [], []
+    for score, ties in zip(rng.normal(0, 2, (2, N_ENTRIES)), rng.normal(-0.5, 1, (2, N_PROFILES)), strict=True):
+        of_variance = -(shape + N_ENTRIES / 2) * np.log(variance) - (scale + (score**2).sum() / 2) / variance
+        of_mean = -((ties[:, None] - mean) ** 2).sum(axis=0) / (2 * error**2) - (mean - HYPER.usual_ties) ** 2 / 2
+        densities.append(np.log(np.exp(of_variance).sum()) + np.log(np.exp(of_mean).sum()))
+        slope, _ = hyper.profile_terms("ties", ties)
+        value, _ = hyper.score_terms((score**2).sum(), N_ENTRIES)
+        terms.append(-value - slope @ (ties - hyper.centre("ties")) / 2)
+    assert terms[0] - terms[1] == pytest.approx(densities[0] - densities[1], rel=1e-6)
+
+
 @given(st.integers(0, 1000), st.booleans())
 def test_the_value_is_the_formula(seed, finely):
     table, possible = votes(seed, ()), crowd(finely).qualities
@@ -70,14 +87,15 @@ def test_the_value_is_the_formula(seed, finely):
 @pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("free", VARIANTS)
 @pytest.mark.parametrize("finely", [False, True])
-def test_the_gradient_is_that_of_finite_differences(free, normal, finely):
-    table, possible = votes(7, free), crowd(finely).qualities
+@pytest.mark.parametrize("integrated", [False, True])
+def test_the_gradient_is_that_of_finite_differences(free, normal, finely, integrated):
+    table, possible, hyper = votes(7, free), crowd(finely).qualities, replace(HYPER, integrated=integrated)
     model = model_of(table, free, normal)
     x = point(model, 7)
-    gradient = model.evaluate(x, possible, HYPER).gradient
+    gradient = model.evaluate(x, possible, hyper).gradient
     for i in range(len(x)):
         step = 1e-5 * (np.arange(len(x)) == i)
-        ends = (model.evaluate(x + sign * step, possible, HYPER).value for sign in (1, -1))
+        ends = (model.evaluate(x + sign * step, possible, hyper).value for sign in (1, -1))
         assert gradient[i] == pytest.approx(np.subtract(*ends) / 2e-5, rel=1e-5, abs=1e-5)
 
 

@@ -5,13 +5,13 @@ import pytest
 from scipy.stats import chisquare
 
 import crowdrank as cr
-from crowdrank.convert import WON_LEFT, Votes
+from crowdrank.convert import WON_LEFT, Votes, votes
 from crowdrank.methods.pairs.votes.canonical import canonical_order
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
-from crowdrank.methods.pairs.votes.learned_crowd import unknown_crowd
+from crowdrank.methods.pairs.votes.learned_crowd import fit_learned_crowd, unknown_crowd
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import mode_at
-from crowdrank.methods.pairs.votes.sampler import sample
+from crowdrank.methods.pairs.votes.sampler import Chain, sample
 from crowdrank.methods.verdicts import QUALITY, USUAL_CROWD, VIRTUAL_ANNOTATORS
 
 N_ENTRIES, N_ANNOTATORS, PER_ANNOTATOR = 4, 6, 8
@@ -61,6 +61,25 @@ def test_means_and_errors_agree_with_many_draws():
     assert np.abs(short.mean - long.x.mean(axis=0)).max() < 0.4 * error.max()
     assert short.x.std(axis=0) == pytest.approx(error, rel=0.35)
     assert short.posterior == pytest.approx(long.posterior, abs=0.1)
+
+
+def test_units_go_there_and_back_and_fit_the_posterior():
+    """In units the slope of the scale of all scores is close to the distance, though qualities change with it."""
+    study = cr.simulate.pairs(items=8, annotators=10, votes=400, seed=2).judgments
+    n, table = 8, votes(study.pairs, study.vocabulary)
+    model = MarginalModel(table, table.annotator, n, 10, False, ())
+    found = fit_learned_crowd(
+        model, study.vocabulary, np.zeros(n), Hyperparameters(), gold=None, max_iter=100, tol=1e-6
+    )
+    chain, mode = Chain(model, found.mode, 0), found.mode.x
+    units, u = chain.units, np.random.default_rng(1).normal(size=n)
+    assert units.of(units.position(u)) == pytest.approx(u)
+    gradient = np.random.default_rng(2).normal(size=n)
+    assert units.slope(gradient) @ u == pytest.approx(gradient @ (units.position(u) - units.centre))
+    along = units.of(2 * mode)
+    along /= np.linalg.norm(along)
+    up, down = (units.slope(chain._evaluation(units.position(end * along)).gradient) for end in (1.0, -1.0))
+    assert 0.5 < (up - down) @ along / 2 < 2
 
 
 def test_names_and_sides_do_not_change_draws():

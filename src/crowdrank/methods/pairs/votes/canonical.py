@@ -55,7 +55,8 @@ class CanonicalOrder:
     def restored(self, model: MarginalModel, draws: Draws) -> Draws:
         """Draws of parameters in this order, in the order of codes."""
         back = _inverse(self._parameters(model))
-        return Draws(draws.x[:, back], draws.mean[back], draws.posterior[_inverse(self.profile)], draws.spread)
+        posterior = draws.posterior[_inverse(self.profile)]
+        return Draws(draws.x[:, back], draws.mean[back], draws.error[back], posterior, draws.spread)
 
     def _parameters(self, model: MarginalModel) -> Places:
         """The parameters of a model in this order."""

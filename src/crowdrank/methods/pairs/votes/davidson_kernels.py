@@ -2,7 +2,7 @@
 
 With r = 2η − 1 and C = 2 cosh(r d / 2), an annotator ties with the chance τ / (τ + C), and answers with the chance
 C / (τ + C) times the mixture of `marginal_kernels`. Ties are common and this is computed thousands of times: a vote
-needs one division for each possible quality in each of the two passes.
+needs one division for each possible quality in each of the two passes, and the second pass takes C from the first.
 """
 
 from __future__ import annotations
@@ -26,26 +26,30 @@ from crowdrank.methods.pairs.votes.marginal_kernels import (
 from crowdrank.numerics.compiled import kernel
 
 WIDEST = 300.0  # gap: e¹⁵⁰ squared does not overflow
+KEPT = 256  # votes of a profile whose C is kept for the second pass: as many as stay close to the processor
 
 
 @kernel(fastmath=FAST, error_model="numpy")
 def _hyperbolic(gap, first, step, cosh, sinh):
     """For every r: C = 2 cosh(r gap / 2), and its derivative by the gap.
 
-    Exponentials are by recurrence, in two sequences that the processor computes at the same time.
+    Exponentials are by recurrence, in four sequences that the processor computes at the same time.
     """
     half = min(max(gap, -WIDEST), WIDEST) / 2
     up, up_step = math.exp(first * half), math.exp(step * half)
     down, down_step = 1 / up, 1 / up_step
-    next_up, next_down = up * up_step, down * down_step
-    up_step, down_step = up_step * up_step, down_step * down_step
-    for g in range(0, len(cosh) - 1, 2):
+    up_1, up_2, up_3 = up * up_step, up * up_step**2, up * up_step**3
+    down_1, down_2, down_3 = down * down_step, down * down_step**2, down * down_step**3
+    up_4, down_4 = up_step**4, down_step**4
+    whole = len(cosh) - len(cosh) % 4
+    for g in range(0, whole, 4):
+        cosh[g], cosh[g + 1], cosh[g + 2], cosh[g + 3] = up + down, up_1 + down_1, up_2 + down_2, up_3 + down_3
+        sinh[g], sinh[g + 1], sinh[g + 2], sinh[g + 3] = up - down, up_1 - down_1, up_2 - down_2, up_3 - down_3
+        up, up_1, up_2, up_3 = up * up_4, up_1 * up_4, up_2 * up_4, up_3 * up_4
+        down, down_1, down_2, down_3 = down * down_4, down_1 * down_4, down_2 * down_4, down_3 * down_4
+    for g in range(whole, len(cosh)):
         cosh[g], sinh[g] = up + down, up - down
-        cosh[g + 1], sinh[g + 1] = next_up + next_down, next_up - next_down
         up, down = up * up_step, down * down_step
-        next_up, next_down = next_up * up_step, next_down * down_step
-    if len(cosh) % 2:
-        cosh[-1], sinh[-1] = up + down, up - down
     for g in range(len(cosh)):
         sinh[g] *= (first + g * step) / 2
 
@@ -71,10 +75,9 @@ def _multiply_by(product, factor):
 
 
 @kernel(error_model="numpy")
-def _products(rows, start, end, score, tau, bias, r_first, r_step, eta, not_eta, logs, product, work):
+def _products(rows, start, end, score, tau, bias, r_first, r_step, eta, not_eta, logs, product, factor, kept):
     """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior."""
     _, winner, loser, kind, weight = rows
-    cosh, sinh, factor = work[0], work[1], work[2]
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
         gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
@@ -82,6 +85,7 @@ def _products(rows, start, end, score, tau, bias, r_first, r_step, eta, not_eta,
         if bias != 0.0:
             shift = -bias if kind[r] == WON_RIGHT else bias
             right, wrong = chances(gap + shift)[0], chances(-gap + shift)[0]
+        cosh, sinh = kept[0, min(r - start, KEPT)], kept[1, min(r - start, KEPT)]
         if tau > 0:
             _hyperbolic(gap, r_first, r_step, cosh, sinh)
         _factors(eta, not_eta, right, wrong, tau, tied, cosh, factor)
@@ -163,20 +167,21 @@ def davidson_marginal(rows, starts, first, last, score, ties, bias, qualities, c
     """`plain_marginal` with ties (log thresholds) or biases; `ties` or `bias` may be empty."""
     _, winner, loser, kind, weight = rows
     n_types = qualities.share.shape[1]
-    eta, not_eta, logs, work = np.empty(n_types), np.empty(n_types), np.empty(n_types), np.ones((3, n_types))
-    cosh, sinh, value = work[0], work[1], 0.0
+    eta, not_eta, logs, factor, value = np.empty(n_types), np.empty(n_types), np.empty(n_types), np.empty(n_types), 0.0
+    kept = np.ones((2, min(np.diff(starts[first : last + 1]).max(), KEPT) + 1, n_types))
     for k in range(first, last):
         tau = math.exp(ties[k]) if len(ties) else 0.0
         b = bias[k] if len(bias) else 0.0
         r_first, r_step, product = qualities.first[k], qualities.step[k], posterior[k]
         prepare(k, qualities, eta, not_eta, logs, product)
-        of_profile = (score, tau, b, r_first, r_step, eta, not_eta, logs, product, work)
+        of_profile = (score, tau, b, r_first, r_step, eta, not_eta, logs, product, factor, kept)
         value += _products(rows, starts[k], starts[k + 1], *of_profile)
         rate = mean_rate(product, eta, not_eta)
         for r in range(starts[k], starts[k + 1]):
             gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
             z = -1.0 if kind[r] == WON_RIGHT else 1.0
-            if tau > 0:
+            cosh, sinh = kept[0, min(r - starts[k], KEPT)], kept[1, min(r - starts[k], KEPT)]
+            if tau > 0 and r - starts[k] >= KEPT:
                 _hyperbolic(gap, r_first, r_step, cosh, sinh)
             if tied:
                 by_gap, by_ties = _tied_slopes(product, tau, cosh, sinh)

@@ -12,6 +12,7 @@ from crowdrank.convert import TIED, Votes
 from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel
 from crowdrank.methods.profiles import POOLED, Profiles
+from crowdrank.numerics.engine import placed
 from crowdrank.numerics.newton import Minimum, dot, minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.task_blocks import graph_blocks, inverse
@@ -57,7 +58,7 @@ def explicit_model(
         normal={name: normal[name] for name in free if name in normal},
     )
     of_row = profiles.of(table.annotator, vocabulary.entry_task[table.winner])
-    return VoteModel(table, of_row, vocabulary.n_entries, len(profiles), variant.link, free, priors)
+    return placed(VoteModel)(table, of_row, vocabulary.n_entries, len(profiles), variant.link, free, priors)
 
 
 def usual_ties(table: Votes, link: Link) -> float | None:

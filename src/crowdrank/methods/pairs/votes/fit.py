@@ -37,14 +37,15 @@ from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
+from crowdrank.numerics.engine import placed
 from crowdrank.numerics.newton import Minimum
 from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 MOST_SAMPLED_VOTES = 2_000_000
 MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
 FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
-FEWEST_DRAWS, MOST_DRAWS = 30, 200
-VOTES_DRAWN = 1_000_000  # votes times draws: more votes need fewer draws, because the posterior is closer to normal
+FEWEST_DRAWS, MOST_DRAWS = 30, 300
+DRAWS_OF_ONE_VOTE = 10_000  # over the root of the number of votes: with more votes the posterior is closer to normal
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
 
 
@@ -88,7 +89,7 @@ class VoteStudy:
             free = (*free, "ties")
         profile = self.profiles.of(table.annotator, self.vocabulary.entry_task[table.winner])
         normal = self.variant.link == "normal"
-        return MarginalModel(table, profile, self.vocabulary.n_entries, len(self.profiles), normal, free)
+        return placed(MarginalModel)(table, profile, self.vocabulary.n_entries, len(self.profiles), normal, free)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,7 +274,7 @@ def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabu
 
 
 def _draws(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Draws:
-    draws = min(max(VOTES_DRAWN // max(len(model.rows.winner), 1), FEWEST_DRAWS), MOST_DRAWS)
+    draws = min(max(int(DRAWS_OF_ONE_VOTE / len(model.rows.winner) ** 0.5), FEWEST_DRAWS), MOST_DRAWS)
     warm_up = min(max(draws, FEWEST_WARM_UP), MOST_WARM_UP)
     order = canonical_order(model, vocabulary.task_starts)
     ordered = order.model(model)

@@ -6,6 +6,7 @@ normal.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -47,10 +48,35 @@ class Hyperparameters:
 
     spread: float = START_SPREAD  # standard deviation of the scores
     least_spread: float = 0.0
+    integrated: bool = False  # this spread, and the means of the two below, are integrated out
     virtual: float | None = None  # instead: virtual wins and losses of every item
     ties: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of the log tie thresholds
     bias: tuple[float, float] = (0.0, 1.0)  # the same of the biases towards the left item
     usual_ties: float = 0.0  # where the mean of the log tie thresholds is expected
+
+    def score_terms(self, squares: float, n_entries: int) -> tuple[float, float]:
+        """Minus the log-density of scores with this sum of squares, and their precision.
+
+        The precision times the scores is the gradient.
+        """
+        if not self.integrated:
+            return squares / (2 * self.spread**2), 1 / self.spread**2
+        shape, scale = SCORE_VARIANCE.shape + n_entries / 2, SCORE_VARIANCE.scale + squares / 2
+        return shape * math.log(scale), shape / scale
+
+    def centre(self, name: str) -> float:
+        """Where the thresholds or biases are expected."""
+        return self._usual(name) if self.integrated else float(getattr(self, name)[0])
+
+    def profile_terms(self, name: str, values: Floats) -> tuple[Floats, float]:
+        """The gradient of minus the log-density of tie thresholds or biases, and the precision of each by itself.
+
+        The gradient times the distance from the centre is twice minus the log-density.
+        """
+        distance, variance = values - self.centre(name), getattr(self, name)[1] ** 2
+        if self.integrated:
+            distance = distance - distance.sum() / (len(values) + variance / MEAN_SPREAD**2)
+        return distance / variance, 1 / variance
 
     def penalty(self, n_entries: int) -> float:
         """Minus the log-density of the spread of so many scores, but for a constant."""
@@ -87,6 +113,8 @@ class Hyperparameters:
 
     def _mean(self, name: str, values: Floats, spread: float) -> tuple[float, float]:
         """The posterior mean of the values' mean, and its standard error."""
-        usual = self.usual_ties if name == "ties" else 0.0
         precision = len(values) / spread**2 + 1 / MEAN_SPREAD**2
-        return float((values.sum() / spread**2 + usual / MEAN_SPREAD**2) / precision), precision**-0.5
+        return float((values.sum() / spread**2 + self._usual(name) / MEAN_SPREAD**2) / precision), precision**-0.5
+
+    def _usual(self, name: str) -> float:
+        return self.usual_ties if name == "ties" else 0.0

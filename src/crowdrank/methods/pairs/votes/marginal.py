@@ -21,6 +21,7 @@ from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.kernels import VoteRows, virtual_terms
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, normal_marginal, plain_marginal
 from crowdrank.numerics.blocks import Layout
+from crowdrank.numerics.groups import grouped
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import MOST_CHUNKS, ROWS_PER_CHUNK, in_parts
@@ -43,10 +44,9 @@ class MarginalModel:
     def __init__(
         self, votes: Votes, profile: Codes, n_entries: int, n_profiles: int, normal: bool, free: tuple[str, ...]
     ) -> None:
-        order = np.argsort(profile, kind="stable")
+        order, self.starts = grouped(profile, n_profiles)
         sides = votes.winner[order], votes.loser[order]
         self.rows = VoteRows(profile[order], *sides, votes.kind[order], votes.weight[order])
-        self.starts = np.searchsorted(self.rows.profile, np.arange(n_profiles + 1))
         self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
         self.free = tuple(name for name in free if name in ("ties", "bias"))
         self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
@@ -58,6 +58,14 @@ class MarginalModel:
         self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False
     ) -> MarginalEvaluation:
         """The value, gradient and posterior of quality; if `curved`, the curvatures are kept for `diagonal`."""
+        value, sums, posterior = self.likelihood(x, qualities, curved)
+        gradient, curvature = sums.reshape(2, -1)
+        if curved:
+            self.profile_curvature = curvature
+        return MarginalEvaluation(value + self._add_priors(x, hyper, gradient), gradient, posterior)
+
+    def likelihood(self, x: Floats, qualities: Qualities, curved: bool) -> MarginalEvaluation:
+        """The same without priors; the gradient is followed by the curvatures of the profiles."""
         size = self.layout.size
         posterior, sums = np.empty(qualities.share.shape), np.zeros((len(self.parts), 2 * size))
         score, ties, bias = self._blocks(x)
@@ -76,10 +84,7 @@ class MarginalModel:
             return float(terms_of(*where, ties, bias, qualities, curved, slopes, posterior))
 
         values = in_parts(terms, range(len(self.parts)))
-        gradient, curvature = sums.sum(axis=0).reshape(2, -1)
-        if curved:
-            self.profile_curvature = curvature
-        return MarginalEvaluation(sum(values) + self._add_priors(x, hyper, gradient), gradient, posterior)
+        return MarginalEvaluation(sum(values), sums.sum(axis=0), posterior)
 
     def _blocks(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Scores, log tie thresholds and biases; the latter two are empty where they are not free."""
@@ -95,18 +100,18 @@ class MarginalModel:
         score, into = x[: self.n_entries], gradient[: self.n_entries]
         self.prior_curvature = np.empty(self.layout.size)
         if hyper.virtual is None:
-            value = dot(score, score) / (2 * hyper.spread**2)
-            into += score / hyper.spread**2
-            self.prior_curvature[: self.n_entries] = 1 / hyper.spread**2
+            value, precision = hyper.score_terms(dot(score, score), self.n_entries)
+            into += precision * score
+            self.prior_curvature[: self.n_entries] = precision
         else:
             slope, curvature = np.empty(self.n_entries), self.prior_curvature[: self.n_entries]
             value = float(virtual_terms(score, hyper.virtual, self.normal, slope, curvature))
             into += slope
         for name, values in self.profiles(x).items():
-            mean, spread = getattr(hyper, name)
-            value += dot(values - mean, values - mean) / (2 * spread**2)
-            gradient[self.layout.slices[name]] += (values - mean) / spread**2
-            self.prior_curvature[self.layout.slices[name]] = 1 / spread**2
+            slope, precision = hyper.profile_terms(name, values)
+            value += dot(values - hyper.centre(name), slope) / 2
+            gradient[self.layout.slices[name]] += slope
+            self.prior_curvature[self.layout.slices[name]] = precision
         return value
 
     def diagonal(self) -> Floats:

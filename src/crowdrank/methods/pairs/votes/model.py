@@ -69,11 +69,16 @@ class VoteModel:
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
-        score, profiles = x[: self.n_entries], self.profiles(x)
-        sums, values = self.sum_terms(lambda part, total: self._terms(part, total.reshape(2, -1), score, profiles))
+        value, sums = self.likelihood(x)
         gradient, self.vote_curvature = sums.reshape(2, -1)
         self.prior_curvature = np.zeros(self.layout.size)
-        return sum(values) + self._add_priors(x, gradient), gradient
+        return value + self._add_priors(x, gradient), gradient
+
+    def likelihood(self, x: Floats) -> tuple[float, Floats]:
+        """The same without priors; the gradient is followed by the diagonal of the Hessian."""
+        score, profiles = x[: self.n_entries], self.profiles(x)
+        sums, values = self.sum_terms(lambda part, total: self._terms(part, total.reshape(2, -1), score, profiles))
+        return sum(values), sums
 
     def profiles(self, x: Floats) -> Floats:
         """η, 1 − η, slope, threshold and bias of each profile."""
@@ -137,12 +142,15 @@ class VoteModel:
 
     def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
-        product, _ = self.sum_products(lambda part, total: self._product(part, total, v))
-        product += self.prior_curvature * v
+        product = self.vote_product(v) + self.prior_curvature * v
         if "slope" in self.free:
             where = self.layout.slices["slope"]
             product[where] += self.slope_scale_weight * v[where].sum() / max(self.n_profiles, 1)
         return product
+
+    def vote_product(self, v: Floats) -> Floats:
+        """The same without priors."""
+        return self.sum_products(lambda part, total: self._product(part, total, v))[0]
 
     def _product(self, part: slice, total: Floats, v: Floats) -> None:
         rows, curvatures = self.rows.part(part), self.curvatures[part]

@@ -18,6 +18,7 @@ from crowdrank.methods.pairs.votes.mode import Mode
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.numerics.laplace import Spread
+from crowdrank.numerics.newton import dot
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Vocabulary
 
@@ -48,7 +49,8 @@ def from_draws(
     # Symmetric entries have the same posterior, but not the same draws: what is random must not rank them.
     same = _symmetric(mode.x[:n], mode.variance[:n], task)
     if score is None:
-        score = centred(in_order_of_votes(_class_means(draws.mean[:n], same), table), task).round(DIGITS)
+        mean = _class_means(_less_random(draws, mode, task), same)
+        score = centred(in_order_of_votes(mean, table), task).round(DIGITS) + 0.0  # no minus zero
     shift = score - centred(score, task)
     weights = np.full(len(scores), 1 / len(scores))
     if upright < CERTAIN:
@@ -76,8 +78,23 @@ def from_draws(
             "rank_high": np.maximum(rank_high, rank).astype(np.int32),
             "gap_error": gap_error,
             "gap_chance": None if few else gap_chance,
+            "draws": None if few else (scores[: len(draws.x)] + shift).astype(np.float32),
+            "upright": upright if upright < CERTAIN else 1.0,
         },
     )
+
+
+def _less_random(draws: Draws, mode: Mode, task: Codes) -> Floats:
+    """The means of the scores, drawn towards the mode where their differences from it are as small as their errors.
+
+    Means are nearly proportional to the mode. Few draws of a wide posterior would rank by what is random.
+    """
+    n = len(task)
+    mean, base = centred(draws.mean[:n], task), centred(mode.x[:n], task)
+    factor = dot(mean, base) / max(dot(base, base), 1e-300)
+    rest = mean - factor * base
+    noise = dot(draws.error[:n], draws.error[:n]) / max(dot(rest, rest), 1e-300)
+    return np.asarray(factor * base + max(1 - noise, 0.0) * rest)
 
 
 def from_curvature(score: Floats, spread: Spread, vocabulary: Vocabulary) -> ScorePosterior:

@@ -1,9 +1,10 @@
 """Draws from the posterior of scores, tie thresholds, biases, and the distributions they come from.
 
 Where votes are few the posterior is neither normal nor close to its mode, so it is sampled. One iteration moves scores,
-tie thresholds and biases along a Hamiltonian trajectory, with quality integrated out. Then it draws the distributions:
-the shares of qualities in the crowd (Dirichlet, given qualities drawn for the annotators), the spreads (inverse gamma),
-and a factor for all scores and their spread, which would change slowly otherwise.
+tie thresholds and biases along a Hamiltonian trajectory, with quality and the spread of the scores integrated out. Then
+it draws the distributions: the shares of qualities in the crowd and the spreads (inverse gamma). At last it trades the
+scale of the scores for the quality of the crowd: a vote between close items depends on their product alone, so that
+both would change slowly by themselves.
 
 Positions are measured from a centre, in units of the curvature there. In these units the posterior is close to a
 standard normal distribution, whose trajectories are circles: they are followed exactly, and only the difference to it
@@ -13,6 +14,7 @@ needs small steps (Shahbaba, Lan, Johnson, Neal: Split Hamiltonian Monte Carlo, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,20 +22,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
-from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
-from crowdrank.methods.verdicts import LEAST_SHARE
+from crowdrank.methods.pairs.votes.share_moves import ShareMoves, log_prior_ratio, tilt, times
+from crowdrank.methods.verdicts import QUALITY
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.task_blocks import cholesky, inverse_of_triangle
 from crowdrank.study import Floats
 
-LEAPS = 4
-LONGEST_ANGLE = math.pi / 8  # of one leap
+TRAJECTORY = math.pi / 2  # on a circle, that far away is independent of the start
+LONGEST_ANGLE = TRAJECTORY / 2  # of one leap
+MOST_LEAPS = 6
 WANTED_ACCEPTANCE = 0.85
-SWEEPS = 3  # draws of qualities and their shares in an iteration
-SCALE_STEP = 0.15
+REACH = 2.0  # standard errors given the qualities: how far from the centre the curvature along a direction is measured
+CURVATURES = 1 / 16, 4.0  # bounds of what is believed, relative to the curvature given the qualities
+BATCHES = 10  # of draws, whose means show how random the mean of all is
+START_TRADE = 0.1  # change of the logarithm of the scale
+WANTED_TRADES = 0.35
+RATE = 2 * QUALITY - 1
 
 
 class Draws(NamedTuple):
@@ -41,12 +48,13 @@ class Draws(NamedTuple):
 
     x: Floats  # draw × parameter
     mean: Floats  # of every parameter: less random than the mean of the draws
+    error: Floats  # the standard error of that mean
     posterior: Floats  # of the quality of each profile, averaged over the draws
     spread: Floats  # draw: of the scores
 
 
 class Units:
-    """Parameters in units of the curvature around a centre: x = centre + factor × u."""
+    """Parameters in units of the curvature around a centre: x = centre + factor × (u + stretch of u)."""
 
     def __init__(self, at: Mode, n_entries: int) -> None:
         self.n, self.centre, self.error = n_entries, at.x, np.sqrt(at.variance)
@@ -56,9 +64,32 @@ class Units:
             self.transposed = self.inverse.map(inverse_of_triangle)
             self.factor = self.transposed.map(_transposed)
             self.inverse = self.inverse.map(_transposed)
+        self.basis = np.zeros((len(at.x), 0))
+        self.stretch = self.shrink = np.zeros((0, 0))
+
+    def stretch_along(self, directions: Floats, gradient_at: Callable[[Floats], Floats]) -> None:
+        """Take the units along a few directions of the parameters from the gradients there.
+
+        The curvature is that given the qualities. Along some directions qualities and parameters change together, and
+        the posterior is several times as wide.
+        """
+        along = np.array([self.of(self.centre + each) for each in directions if np.any(each)])
+        if not len(along):
+            return
+        basis = np.linalg.qr(along.T)[0]
+        slopes = [[self.slope(gradient_at(self.position(end * each))) for end in (REACH, -REACH)] for each in basis.T]
+        curvature = np.array([(up - down) @ basis / (2 * REACH) for up, down in slopes])
+        values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+        width = 1 / np.sqrt(np.clip(values, *CURVATURES))
+        self.basis = basis
+        self.stretch, self.shrink = (vectors * (factor - 1) @ vectors.T for factor in (width, 1 / width))
+
+    def _stretched(self, u: Floats, by: Floats) -> Floats:
+        return np.asarray(u + times(self.basis, times(by, times(self.basis.T, u))))
 
     def position(self, u: Floats) -> Floats:
         """Parameters from units."""
+        u = self._stretched(u, self.stretch)
         x = self.error * u
         if self.factor is not None:
             x[: self.n] = self.factor.times(u[: self.n])
@@ -69,14 +100,14 @@ class Units:
         slope = self.error * gradient
         if self.transposed is not None:
             slope[: self.n] = self.transposed.times(gradient[: self.n])
-        return slope
+        return self._stretched(slope, self.stretch)
 
     def of(self, x: Floats) -> Floats:
         """Units from parameters."""
         u = (x - self.centre) / self.error
         if self.inverse is not None:
             u[: self.n] = self.inverse.times((x - self.centre)[: self.n])
-        return u
+        return self._stretched(u, self.shrink)
 
 
 def _transposed(stack: Floats) -> Floats:
@@ -88,7 +119,9 @@ class Chain:
 
     def __init__(self, model: MarginalModel, mode: Mode, seed: int) -> None:
         self.model, self.rng = model, np.random.default_rng(seed)
-        self.crowd, self.hyper, self.qualities = mode.crowd, mode.hyper, mode.crowd.qualities
+        self.crowd, self.qualities = mode.crowd, mode.crowd.qualities
+        self.hyper = replace(mode.hyper, integrated=True)
+        self.shares, self.trade, self.exchange = ShareMoves(), START_TRADE, _exchange(mode.crowd)
         self.x = mode.x
         self.now = self._evaluation(mode.x)
         self.focus(mode)
@@ -99,6 +132,11 @@ class Chain:
     def focus(self, at: Mode) -> None:
         """Measure positions from here."""
         self.units, self.angle = Units(at, self.model.n_entries), LONGEST_ANGLE
+        blocks = np.zeros((1 + len(self.model.free), len(at.x)))
+        blocks[0, : self.model.n_entries] = at.x[: self.model.n_entries]  # the scale of all scores
+        for name, block in zip(self.model.free, blocks[1:], strict=True):
+            block[self.model.layout.slices[name]] = 1.0  # the mean of all thresholds or biases
+        self.units.stretch_along(blocks, lambda x: self._evaluation(x).gradient)
 
     def move(self) -> float:
         """A trajectory, accepted or not; the probability of acceptance."""
@@ -107,46 +145,56 @@ class Chain:
         before = there.value + dot(momentum, momentum) / 2
         angle = self.angle * self.rng.uniform(0.8, 1.2)
         cos, sin = math.cos(angle), math.sin(angle)
-        for _ in range(LEAPS):
+        for _ in range(min(round(TRAJECTORY / self.angle), MOST_LEAPS)):
             momentum = momentum - angle / 2 * (slope - position)
             position, momentum = cos * position + sin * momentum, cos * momentum - sin * position
             there = self._evaluation(self.units.position(position))
             slope = self.units.slope(there.gradient)
             momentum = momentum - angle / 2 * (slope - position)
         change = before - there.value - dot(momentum, momentum) / 2
-        accepted = math.exp(min(0.0, change)) if math.isfinite(change) else 0.0
+        accepted = _acceptance(change)
         if self.rng.random() < accepted:
             self.x, self.now = self.units.position(position), there
         return accepted
 
-    def draw_distributions(self) -> None:
-        """New shares of qualities, spreads and scale, given the parameters and the posterior of quality."""
-        virtual, posterior = self.crowd.counts, self.now.posterior
-        for _ in range(SWEEPS):
-            if virtual is None:
-                break
-            share = _drawn_shares(virtual + _drawn_cells(self.crowd, posterior, self.rng), self.rng)
-            posterior = posterior * (share / self.crowd.share)[self.crowd.cell]
-            posterior /= posterior.sum(axis=1, keepdims=True)
-            self.crowd = replace(self.crowd, share=share)
-        self.qualities = self.crowd.qualities
+    def draw_distributions(self, rate: float = 0.0) -> None:
+        """New shares of qualities and spreads, given the parameters and the posterior of quality.
+
+        The sizes of changes are learned with this rate.
+        """
+        if self.crowd.counts is not None:
+            self.crowd = self.shares.drawn(self.crowd, self.now.posterior, self.rng, rate)
+            self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.x[: self.model.n_entries], self.model.profiles(self.x), self.rng)
         self.now = self._evaluation(self.x)
-        if self.hyper.virtual is None:
-            self._scale()
+        if self.crowd.counts is not None:
+            accepted = self._trade_scale_for_quality(self.crowd.counts)
+            self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES))
 
-    def _scale(self) -> None:
-        """Multiply all scores and their spread by one factor, or not."""
-        factor = math.exp(SCALE_STEP * self.rng.normal())
-        x, hyper = self.x.copy(), replace(self.hyper, spread=factor * self.hyper.spread)
-        x[: self.model.n_entries] *= factor
-        scaled = self.model.evaluate(x, self.qualities, hyper)
-        # The density of scores given their spread decreases as the volume grows: the prior of the spread remains.
-        shape, scale = SCORE_VARIANCE
-        prior = -2 * shape * math.log(factor) - scale / self.hyper.spread**2 * (factor**-2 - 1)
-        allowed = hyper.spread >= hyper.least_spread
-        if math.log(self.rng.random()) < self.now.value - scaled.value + prior and allowed:
-            self.x, self.hyper, self.now = x, hyper, scaled
+    def _trade_scale_for_quality(self, counts: Floats) -> float:
+        """Multiply all scores by a factor and tilt the shares the other way, or not; the probability of the former."""
+        step, n = self.trade * self.rng.normal(), self.model.n_entries
+        tilted = tilt(self.crowd.share, -step * self.rng.random() * self.exchange * RATE)
+        crowd, x = replace(self.crowd, share=tilted), self.x.copy()
+        x[:n] *= math.exp(step)
+        there = self.model.evaluate(x, crowd.qualities, self.hyper)
+        volume = n * step + log_prior_ratio(counts, tilted, self.crowd.share)
+        accepted = _acceptance(self.now.value - there.value + volume)
+        if self.rng.random() < accepted:
+            self.x, self.now, self.crowd, self.qualities = x, there, crowd, crowd.qualities
+        return accepted
+
+
+def _acceptance(change: float) -> float:
+    return math.exp(min(0.0, change)) if math.isfinite(change) else 0.0
+
+
+def _exchange(crowd: Crowd) -> float:
+    """How far a tilt by r = 2η − 1 must go for the mean of r to change by itself."""
+    if len(crowd.share) != len(RATE):
+        return 0.0
+    mean = float(crowd.share @ RATE)
+    return mean / float(crowd.share @ (RATE - mean) ** 2)
 
 
 def sample(
@@ -159,7 +207,7 @@ def sample(
         accepted = chain.move()
         chain.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + number % (warm_up // 2) / 4))
         chain.angle = min(chain.angle, LONGEST_ANGLE)
-        chain.draw_distributions()
+        chain.draw_distributions(1 / math.sqrt(1 + number))
         total += chain.x * (warm_up // 4 <= number < warm_up // 2)
         if number + 1 == warm_up // 2:  # the mode is not the middle
             centre = total / (warm_up // 2 - warm_up // 4)
@@ -173,30 +221,18 @@ def sample(
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
         chain.draw_distributions()
-    return Draws(xs, _controlled_mean(xs, gradients, chain.units), posterior, spread)
+    return Draws(xs, *_controlled_mean(xs, gradients, chain.units), posterior, spread)
 
 
-def _controlled_mean(xs: Floats, gradients: Floats, units: Units) -> Floats:
-    """The mean of the draws, less what the gradients, whose true mean is 0, show to be random.
+def _controlled_mean(xs: Floats, gradients: Floats, units: Units) -> tuple[Floats, Floats]:
+    """The mean of the draws, less what the gradients, whose true mean is 0, show to be random; its standard error.
 
     Mira, Solgi, Imparato: Zero variance Markov chain Monte Carlo for Bayesian estimators, Statistics and Computing
-    2013.
+    2013. The error is from means of successive draws.
     """
     u, slope = np.array([units.of(x) for x in xs]), np.array([units.slope(each) for each in gradients])
     centred = u - u.mean(axis=0)
     share = (centred * slope).sum(axis=0) / np.maximum((slope**2).sum(axis=0), 1e-300)
-    return units.position(u.mean(axis=0) - share * slope.mean(axis=0))
-
-
-def _drawn_cells(crowd: Crowd, posterior: Floats, rng: np.random.Generator) -> Floats:
-    """How many profiles are in each cell of quality, if their qualities are drawn from the posterior."""
-    below = posterior.cumsum(axis=1) < rng.random((len(posterior), 1))
-    chosen = crowd.cell[np.arange(len(posterior)), np.minimum(below.sum(axis=1), posterior.shape[1] - 1)]
-    return np.bincount(chosen, minlength=len(crowd.share)).astype(np.float64)
-
-
-def _drawn_shares(counts: Floats, rng: np.random.Generator) -> Floats:
-    """Random shares, given the number of profiles in each cell, with the virtual ones."""
-    share = rng.gamma(counts)
-    share = np.maximum(share / share.sum(), LEAST_SHARE)
-    return np.asarray(share / share.sum())
+    controlled = u - share * slope
+    means = np.array([units.position(part.mean(axis=0)) for part in np.array_split(controlled, BATCHES)])
+    return units.position(controlled.mean(axis=0)), means.std(axis=0, ddof=1) / math.sqrt(BATCHES)

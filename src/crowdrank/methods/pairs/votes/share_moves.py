@@ -1,0 +1,91 @@
+"""Draws of the shares of qualities in a crowd, given the likelihood of every annotator's votes.
+
+Qualities drawn for the annotators give new shares (Dirichlet). With many annotators of few votes these change slowly,
+because so do the qualities that are drawn. So the shares are also tilted: multiplied by the exponential of a random
+polynomial of quality, or not (Liu, Sabatti: Generalised Gibbs sampler and multigrid Monte Carlo for Bayesian
+computation, Biometrika 2000).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.methods.pairs.votes.crowd import Crowd
+from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY
+from crowdrank.numerics.sums import sum_by
+from crowdrank.study import Floats
+
+SHAPES = np.polynomial.legendre.legvander(2 * QUALITY - 1, 3)[:, 1:].T  # linear, quadratic and cubic
+TILTS = 2  # along each shape
+START = 0.3
+WANTED_ACCEPTANCE = 0.4
+
+
+class ShareMoves:
+    """Draws shares; the sizes of the tilts are learned while `rate` is above 0."""
+
+    def __init__(self) -> None:
+        self.size = np.full(len(SHAPES), START)
+
+    def drawn(self, crowd: Crowd, posterior: Floats, rng: np.random.Generator, rate: float) -> Crowd:
+        """The crowd with new shares, given the posterior of each profile's quality with the old ones."""
+        assert crowd.counts is not None
+        weights = _by_cell(crowd, posterior) / crowd.share
+        share = _drawn_shares(crowd.counts + _drawn_cells(weights * crowd.share, rng), rng)
+        likelihood = _log_likelihood(weights, share)
+        for _ in range(TILTS):
+            for number, shape in enumerate(SHAPES):
+                tilted = tilt(share, self.size[number] * rng.normal() * shape)
+                there = _log_likelihood(weights, tilted)
+                change = there - likelihood + log_prior_ratio(crowd.counts, tilted, share)
+                accepted = math.exp(min(0.0, change))
+                if rng.random() < accepted:
+                    share, likelihood = tilted, there
+                self.size[number] *= math.exp(rate * (accepted - WANTED_ACCEPTANCE))
+        return replace(crowd, share=share)
+
+
+def tilt(share: Floats, exponent: NDArray[np.floating[Any]]) -> Floats:
+    """The shares multiplied by the exponentials."""
+    share = np.maximum(share * np.exp(exponent), LEAST_SHARE)
+    return np.asarray(share / share.sum())
+
+
+def log_prior_ratio(counts: Floats, new: Floats, old: Floats) -> float:
+    """The logarithm of how much likelier tilted shares are by the prior, with the change of volume."""
+    return float(counts @ np.log(new / old))
+
+
+def _log_likelihood(weights: Floats, share: Floats) -> float:
+    return float(np.log(times(weights, share)).sum())
+
+
+def times(matrix: Floats, vector: Floats) -> Floats:
+    """The product, with the same bits for any number of threads; BLAS adds in another order with each."""
+    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+
+
+def _by_cell(crowd: Crowd, posterior: Floats) -> Floats:
+    """The probability that each profile's quality is in each cell."""
+    n_cells = len(crowd.share)
+    where = crowd.cell + n_cells * np.arange(len(posterior))[:, None]
+    return sum_by(where.ravel(), posterior.ravel(), n_cells * len(posterior)).reshape(-1, n_cells)
+
+
+def _drawn_cells(weights: Floats, rng: np.random.Generator) -> Floats:
+    """How many profiles are in each cell of quality, if their qualities are drawn with these weights."""
+    total = weights.cumsum(axis=1)
+    chosen = (total < total[:, -1:] * rng.random((len(weights), 1))).sum(axis=1)
+    return np.bincount(chosen, minlength=weights.shape[1]).astype(np.float64)
+
+
+def _drawn_shares(counts: Floats, rng: np.random.Generator) -> Floats:
+    """Random shares, given the number of profiles in each cell, with the virtual ones."""
+    share = rng.gamma(counts)
+    share = np.maximum(share / share.sum(), LEAST_SHARE)
+    return np.asarray(share / share.sum())

@@ -1,0 +1,44 @@
+"""Draws of shares of qualities: from the right distribution, whatever the moves are."""
+
+import numpy as np
+import pytest
+
+from crowdrank.methods.pairs.votes.learned_crowd import unknown_crowd
+from crowdrank.methods.pairs.votes.share_moves import ShareMoves
+from crowdrank.methods.verdicts import QUALITY
+
+DRAWS = 6000
+
+
+def mean_qualities(crowd, likelihood, seed):
+    """The crowd's mean quality in each draw, if annotators' votes have this likelihood by quality."""
+    moves, rng, found = ShareMoves(), np.random.default_rng(seed), []
+    for number in range(DRAWS):
+        posterior = likelihood * crowd.share
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        crowd = moves.drawn(crowd, posterior, rng, 1 / (1 + number) if number < 100 else 0.0)
+        found.append(crowd.share @ QUALITY)
+    return np.array(found[100:])
+
+
+def test_without_votes_shares_are_those_of_the_prior():
+    """Mean and variance of a sum over Dirichlet shares."""
+    crowd = unknown_crowd(3)
+    total = crowd.counts.sum()
+    mean = crowd.counts @ QUALITY / total
+    variance = (crowd.counts @ QUALITY**2 / total - mean**2) / (total + 1)
+    found = mean_qualities(crowd, np.ones((3, len(QUALITY))), 0)
+    assert found.mean() == pytest.approx(mean, abs=0.01)
+    assert found.std() == pytest.approx(variance**0.5, rel=0.1)
+
+
+def test_annotators_whose_quality_is_known_count_like_virtual_ones():
+    crowd, n = unknown_crowd(8), 8
+    likelihood = np.zeros((n, len(QUALITY)))
+    likelihood[:, 17] = 1.0
+    counts = crowd.counts + n * (np.arange(len(QUALITY)) == 17)
+    mean = counts @ QUALITY / counts.sum()
+    variance = (counts @ QUALITY**2 / counts.sum() - mean**2) / (counts.sum() + 1)
+    found = mean_qualities(crowd, likelihood, 1)
+    assert found.mean() == pytest.approx(mean, abs=0.01)
+    assert found.std() == pytest.approx(variance**0.5, rel=0.1)
