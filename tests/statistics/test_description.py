@@ -117,3 +117,18 @@ def test_lists_are_ranked_by_what_is_known_about_them():
     rows = [("t", who, item, rank) for who in "abc" for item, rank in (("x", 3), ("y", 40), ("z", 90))]
     parts = cr.judgments(dict(zip(("task", "annotator", "item", "rank"), zip(*rows, strict=True), strict=True)))
     assert choose_method(parts)[0] == "rrf"
+
+
+def test_seconds_for_a_judgment_by_hand():
+    """ann answers after 4, 6 and 8 s, then after a break; bob sends three at once, 30 s after the first: 10 s each."""
+    began = 1_700_000_000
+    times = [0, 4, 10, 18, 90_000, 0, 30, 30, 30]
+    frame = {"annotator": ["ann"] * 5 + ["bob"] * 4, "item": list("abcdeabcd"), "grade": [1, 2, 3, 1, 2, 2, 2, 1, 3]}
+    found = cr.describe(cr.judgments({**frame, "time": [began + time for time in times]}))
+    assert found.annotators["seconds"].to_list() == [6, 10]
+    assert found.seconds == 9  # the median of 4, 6, 8, 10, 10, 10
+    without = cr.describe(cr.judgments(frame))
+    assert np.isnan(without.seconds)
+    assert "seconds" not in without.annotators.columns
+    counted = cr.describe(cr.judgments({**frame, "time": times}))
+    assert np.isnan(counted.seconds)  # small numbers may be no seconds

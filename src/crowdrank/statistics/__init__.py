@@ -6,8 +6,10 @@ from crowdrank.statistics.fragility import fragility as fragility
 from crowdrank.statistics.misfit import misfit as misfit
 from crowdrank.statistics.reliability import scale_separation_reliability as scale_separation_reliability
 from crowdrank.statistics.reliability import split_half as split_half
+from crowdrank.statistics.settled import settled as settled
 from crowdrank.statistics.tiers import tiers as tiers
 
 __all__ = [
-    "choose_method", "describe", "fragility", "misfit", "scale_separation_reliability", "split_half", "tiers",
+    "choose_method", "describe", "fragility", "misfit", "scale_separation_reliability", "settled", "split_half",
+    "tiers",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from crowdrank.numerics.agreement import count_answers
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.sums import sum_by
 from crowdrank.statistics.agreement import Agreement, agreement
+from crowdrank.statistics.pace import seconds_per_judgment
 from crowdrank.statistics.ratings import Ratings, ratings_of
 from crowdrank.statistics.warnings import warnings_of
 from crowdrank.study import Floats, Ids, Judgments, Kind, Rankings, Vocabulary, check_judgments
@@ -57,6 +58,7 @@ class StudyDescription:
     ties: float  # share of the pairs, NaN without pairs
     left_share: float  # of the pairs that are not ties
     overlap: float  # items that two lists of a task share, as a share of the items that either names
+    seconds: float  # that a judgment takes, the median; NaN without times
     never_lost: int  # entries that won all of their pairs, and those that lost all
     never_won: int
     method: str  # to use for these judgments, and why
@@ -107,6 +109,7 @@ class StudyDescription:
             "ties": self.ties,
             "left_share": self.left_share,
             "list_overlap": self.overlap,
+            "seconds": self.seconds,
             "never_lost": self.never_lost,
             "never_won": self.never_won,
             "repeated": self.repeated,
@@ -149,6 +152,9 @@ def describe(judgments: Judgments) -> StudyDescription:
     ratings = {kind: ratings_of(judgments, kind) for kind in judgments.kinds}
     found = {kind: agreement(each, n) for kind, each in ratings.items()}
     columns = _annotator_columns(judgments, ratings, found)
+    seconds, per_annotator = seconds_per_judgment(judgments)
+    if len(seconds):
+        columns["seconds"] = per_annotator
     answers = count_answers(judgments.pairs, n).sum(axis=0)
     never_lost, never_won = _one_way(judgments)
     disconnected = _disconnected(judgments)
@@ -164,6 +170,7 @@ def describe(judgments: Judgments) -> StudyDescription:
         ties=_share(answers[1], answers.sum()),
         left_share=_share(answers[2], answers[0] + answers[2]),
         overlap=list_overlap(judgments.rankings, vocabulary.n_entries, len(vocabulary.tasks)),
+        seconds=float(np.median(seconds)) if len(seconds) else float("nan"),
         never_lost=never_lost,
         never_won=never_won,
         method=method,

@@ -3,8 +3,9 @@
 Influence functions say how much the gap between two entries changes without a judgment (Broderick, Giordano, Meager: An
 automatic finite-sample robustness metric, 2020). Judgments are removed in that order, influence is computed anew as
 they go, and every set that is reported was confirmed by fitting the method without it. The set found is small, though a
-still smaller one may exist: to find the smallest is a hard problem. In larger studies the search fits a quicker variant
-of the method, and only what it finds is confirmed by the method itself, and made larger if need be.
+still smaller one may exist: to find the smallest is a hard problem. The search fits a quicker variant of the method,
+without intervals and in larger studies with a fixed prior; only what it finds is confirmed by the method itself, and
+made larger if need be.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
+from crowdrank.evaluation.bootstrap import without_intervals
 from crowdrank.methods.catalogue import fit_method
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
@@ -31,7 +33,7 @@ CHUNKS = 4  # removed in so many steps, with new influence after each; few are r
 ONE_BY_ONE = 12
 SMALL = 20_000  # judgments; up to this many, every removed one is tried to be put back
 MOST_PUT_BACK = 12
-FITS_ARE_FAST = 100  # judgments; up to this many, the method itself is fitted in the search
+FITS_ARE_FAST = 100  # judgments; up to this many, each fit in the search chooses its prior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,11 +127,13 @@ def fragility(
     check_whole_number("k", k)
     entries, name, size = _task(judgments, task, of)
     exact = _Search(method, judgments, of, entries, k, consensus)
+    few = len(exact.whose) <= FITS_ARE_FAST
+    variant = without_intervals(method) if few else quicker(method, exact.start)
     refits = 0
-    if len(exact.whose) <= FITS_ARE_FAST:
+    if variant == method:
         best = _smallest(exact)
     else:
-        quick = _Search(quicker(method, exact.start), judgments, of, entries, k, None)
+        quick = _Search(variant, judgments, of, entries, k, None)
         quick.top = exact.top
         best = _confirmed(exact, _smallest(quick))
         refits = quick.refits

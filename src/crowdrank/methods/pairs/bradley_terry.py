@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
+from crowdrank.methods.pairs.leaderboard.fit import fit_votes
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
-from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit, check_flag
 from crowdrank.study import KINDS, Judgments
@@ -41,7 +41,7 @@ class BradleyTerry:
         summary="Each item has a strength; the stronger wins more often.",
         takes=KINDS,
         other_names=("bt", "btl", "bradley-terry-luce", "rank-centrality"),
-        pair_columns=("weight",),
+        pair_columns=("weight", "covariates"),
         gives_intervals=True,
     )
 
@@ -56,4 +56,4 @@ class BradleyTerry:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their strength."""
-        return fit_pairs(self, judgments, ModelVariant())
+        return fit_votes(self, judgments, ModelVariant())

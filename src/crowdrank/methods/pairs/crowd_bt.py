@@ -42,8 +42,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
+from crowdrank.methods.pairs.leaderboard.fit import fit_votes
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
-from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_beta, check_choice, check_fit, check_flag
 from crowdrank.study import KINDS, Gold, Judgments
@@ -59,7 +59,7 @@ class CrowdBT:
         summary="Bradley-Terry with a quality for every annotator: spam counts nothing, malicious votes are reversed.",
         takes=KINDS,
         other_names=("noisy-bt", "noisy-bradley-terry"),
-        pair_columns=("weight",),
+        pair_columns=("weight", "covariates"),
         starts_from_gold=True,
         expands_to_pairs=True,
         gives_intervals=True,
@@ -86,4 +86,4 @@ class CrowdBT:
         variant = ModelVariant(
             free_parameters=free_parameters, quality_prior=self.quality_prior, quality_per=self.quality_per
         )
-        return fit_pairs(self, judgments, variant, gold=gold)
+        return fit_votes(self, judgments, variant, gold=gold)

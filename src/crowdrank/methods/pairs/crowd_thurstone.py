@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from crowdrank.consensus import Consensus
+from crowdrank.methods.pairs.leaderboard.fit import fit_votes
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
-from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_beta, check_choice, check_fit, check_flag
 from crowdrank.study import KINDS, Gold, Judgments
@@ -36,7 +36,7 @@ class CrowdThurstone:
         family="pairs",
         summary="Crowd-BT with normal noise.",
         takes=KINDS,
-        pair_columns=("weight",),
+        pair_columns=("weight", "covariates"),
         starts_from_gold=True,
         expands_to_pairs=True,
         gives_intervals=True,
@@ -58,4 +58,4 @@ class CrowdThurstone:
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task; with gold, annotators start as good as their answers on pairs it decides."""
         variant = ModelVariant("normal", ("quality",), self.quality_prior, self.quality_per)
-        return fit_pairs(self, judgments, variant, gold=gold)
+        return fit_votes(self, judgments, variant, gold=gold)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from crowdrank.consensus import Consensus
+from crowdrank.methods.pairs.leaderboard.fit import fit_votes
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
-from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.settings import check_fit, check_flag
 from crowdrank.study import KINDS, Judgments
@@ -37,7 +37,7 @@ class Thurstone:
         summary="Bradley-Terry with normal instead of logistic noise.",
         takes=KINDS,
         other_names=("thurstone-mosteller",),
-        pair_columns=("weight",),
+        pair_columns=("weight", "covariates"),
         gives_intervals=True,
     )
 
@@ -52,4 +52,4 @@ class Thurstone:
 
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""
-        return fit_pairs(self, judgments, ModelVariant(link="normal"))
+        return fit_votes(self, judgments, ModelVariant(link="normal"))

@@ -1,0 +1,219 @@
+"""The model of votes with covariates, categories and biases: its parameters, their priors, and what votes say on them.
+
+    g = s_left − s_right + (deviations of both in the vote's category) + Σ_j x_j β_j
+    b = b̄ + b_k + Σ_j x_j u_kj        t = t̄ + t_k        q = q̄ + q_k
+
+All parameters are normal. The spreads of scores, deviations and annotators' parameters are learned; coefficients of
+covariates have the spread 1, in log-odds for each standard deviation of the covariate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.methods.pairs.leaderboard import effect_kernels as kernels
+from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectPlaces, EffectRows, EffectValues, Information
+from crowdrank.numerics.compiled import for_work
+from crowdrank.numerics.threads import chunks, in_parts
+from crowdrank.study import Codes, Floats, Pairs
+
+COEFFICIENT_SPREAD = 1.0
+TIES_SPREAD = 10.0  # of the mean readiness to tie: nearly flat
+USUAL_QUALITY = 1.4, 1.0  # log-odds: the prior of the mean quality; .8, and hardly below ½
+START_SPREAD = {"score": 1.0, "ties": 0.5, "quality": 1.0}
+MOST_CORE = 1500  # parameters; the deviations of more have blocks of their own
+MOST_BUFFER = 40_000_000  # numbers, of all threads together
+MOST_OWN = 60_000_000  # numbers that connect annotators with the core
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """What items deviate by: the level of each vote, -1 where its items do not deviate."""
+
+    name: str
+    level: Codes
+    n_levels: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effects:
+    """Which parameters a model has beside the scores of entries."""
+
+    x: Floats  # votes × covariates, standardised
+    factors: tuple[Factor, ...] = ()
+    bias: bool = False  # of annotators
+    slopes: bool = False  # of annotators, one for each covariate
+    own_ties: bool = False  # of annotators
+    quality: bool = False  # of annotators
+
+
+class EffectModel:
+    """Votes and the places of the parameters that they depend on."""
+
+    def __init__(self, pairs: Pairs, effects: Effects, n_entries: int, n_annotators: int, *, normal: bool) -> None:
+        self.normal, self.n_entries, self.effects = normal, n_entries, effects
+        self._last: tuple[EffectValues, float, Information] | None = None
+        ties = bool((pairs.outcome == 0).any())
+        n_x = effects.x.shape[1]
+        self.slices: dict[str, slice] = {"score": slice(0, n_entries)}
+        size = n_entries
+        size = self._add("coefficient", size, n_x)
+        size = self._add("mean bias", size, int(effects.bias))
+        size = self._add("mean ties", size, int(ties))
+        size = self._add("mean quality", size, int(effects.quality))
+        in_core, self.blocked = self._split(effects.factors, size, n_entries)
+        starts = {}
+        for factor in in_core:
+            starts[factor.name] = size
+            size = self._add(factor.name, size, factor.n_levels * n_entries)
+        self.n_core = size
+        self.own: dict[str, int] = {}
+        for name, wanted in self._own_names(effects, ties):
+            if wanted:
+                self.own[name] = len(self.own)
+        self.n_annotators = n_annotators if self.own else max(n_annotators, 1)
+        self.at = EffectPlaces(
+            self._start("coefficient"),
+            self._start("mean bias"),
+            self._start("mean ties"),
+            self._start("mean quality"),
+            self.own.get("bias", -1),
+            self.own.get("slope 0", -1),
+            self.own.get("ties", -1),
+            self.own.get("quality", -1),
+        )
+        self.order = _order_of(pairs, effects.x)
+        self.rows = self._rows(pairs, starts, in_core)
+
+    def _add(self, name: str, start: int, length: int) -> int:
+        if length:
+            self.slices[name] = slice(start, start + length)
+        return start + length
+
+    def _start(self, name: str) -> int:
+        return self.slices[name].start if name in self.slices else -1
+
+    @staticmethod
+    def _split(factors: tuple[Factor, ...], size: int, n: int) -> tuple[list[Factor], Factor | None]:
+        """The factors whose deviations stand in the core, and the one whose deviations have blocks, if any."""
+        largest = max(factors, key=lambda factor: factor.n_levels, default=None)
+        total = size + sum(factor.n_levels for factor in factors) * n
+        if largest is None or largest.n_levels < 2 or total <= MOST_CORE:
+            return list(factors), None
+        return [factor for factor in factors if factor is not largest], largest
+
+    @staticmethod
+    def _own_names(effects: Effects, ties: bool) -> list[tuple[str, bool]]:
+        slopes = [(f"slope {j}", effects.slopes) for j in range(effects.x.shape[1])]
+        return [("bias", effects.bias), *slopes, ("ties", effects.own_ties and ties), ("quality", effects.quality)]
+
+    def _rows(self, pairs: Pairs, starts: Mapping[str, int], in_core: list[Factor]) -> EffectRows:
+        order, n = self.order, self.n_entries
+        place = np.full((len(order), len(in_core)), -1, np.int64)
+        for f, factor in enumerate(in_core):
+            level = factor.level[order].astype(np.int64)
+            place[:, f] = np.where(level >= 0, starts[factor.name] + level * n, -1)
+        block = np.full(len(order), -1, np.int32) if self.blocked is None else self.blocked.level[order]
+        weight = np.ones(len(order)) if pairs.weight is None else pairs.weight[order]
+        columns = pairs.annotator[order], pairs.left[order], pairs.right[order], pairs.outcome[order]
+        return EffectRows(*columns, weight, self.effects.x[order], place, block.astype(np.int32))
+
+    @property
+    def n_blocks(self) -> int:
+        return 0 if self.blocked is None else self.blocked.n_levels
+
+    def start(self, score: Floats, quality: Floats, ties: float = 0.0) -> EffectValues:
+        """All other parameters at 0; a quality that is a parameter is above 0 and below 1."""
+        core = np.zeros(self.n_core)
+        core[: self.n_entries] = score
+        if "mean ties" in self.slices:
+            core[self.slices["mean ties"]] = ties
+        block = np.zeros((self.n_blocks, self.n_entries if self.n_blocks else 0))
+        own = np.zeros((self.n_annotators, len(self.own)))
+        if "quality" in self.own:
+            odds = np.log(quality / (1 - quality))
+            core[self.slices["mean quality"]] = odds.mean()
+            own[:, self.own["quality"]] = odds - odds.mean()
+        return EffectValues(core, block, own, quality)
+
+    @cached_property
+    def parts(self) -> list[slice]:
+        """Chunks of the votes; an annotator's votes are in one, so that threads do not share annotators."""
+        n_blocks, n = self.n_blocks, self.n_entries
+        buffer = self.n_core**2 + n_blocks * n * (n + self.n_core)
+        most = max(MOST_BUFFER // max(buffer, 1), 1)
+        wanted = chunks(len(self.rows.left), 8)[: None if most >= 8 else 1]
+        if len(wanted) == 1:
+            return [slice(0, len(self.rows.left))]
+        edges = [part.start for part in wanted] + [len(self.rows.left)]
+        if self.own:
+            edges = np.searchsorted(self.rows.annotator, self.rows.annotator[np.array(edges[1:-1])]).tolist()
+            edges = [0, *edges, len(self.rows.left)]
+        edges = sorted(set(edges))
+        return [slice(one, other) for one, other in pairwise(edges)]
+
+    def information(self, values: EffectValues) -> tuple[float, Information]:
+        """Minus the log-likelihood, its gradient and the Fisher information; the last ones are remembered."""
+        if self._last is None or self._last[0] is not values:
+            self._last = values, *self._computed(values)
+        _, value, information = self._last
+        return value, Information(*(array.copy() for array in information))
+
+    def _computed(self, values: EffectValues) -> tuple[float, Information]:
+        n, m, q = self.n_entries if self.n_blocks else 0, self.n_core, len(self.own)
+        k = self.n_annotators if q else 0
+        own = np.zeros((k, q)), np.zeros((k, q, q)), np.zeros((k, q, m))
+        shapes = (m,), (self.n_blocks, n), (m, m), (self.n_blocks, n, n), (self.n_blocks, n, m)
+
+        def run(part: slice) -> tuple[float, list[Floats]]:
+            g, bg, core, block, block_core = (np.zeros(shape) for shape in shapes)
+            total = Information(g, bg, own[0], core, block, block_core, own[1], own[2])
+            work = (part.stop - part.start) * (m if m < 20 else 20) * 5
+            run_kernel = for_work(kernels.add_information, work)
+            rows, curvature = self.rows.part(part), np.empty(part.stop - part.start)
+            value = run_kernel(rows, self.at, values, self.normal, total, curvature)
+            if (where := self.slices.get("coefficient")) is not None:
+                core[where, where] += np.tril(rows.x.T @ (rows.x * curvature[:, None]))
+            return float(value), [g, bg, core, block, block_core]
+
+        results = in_parts(run, self.parts)
+        # In the order of the parts: sums of floats depend on the order of their terms.
+        sums = [sum(arrays[1:], arrays[0]) for arrays in zip(*(each for _, each in results), strict=True)]
+        g, bg, core, block, block_core = sums
+        whole = Information(g, bg, own[0], _both(core), _both(block), block_core, _both(own[1]), own[2])
+        return sum(value for value, _ in results), whole
+
+    def per_annotator(self, name: str, values: EffectValues, *arguments: Any, width: tuple[int, ...] = ()) -> Floats:
+        """Sums over each annotator's votes by the kernel of that name."""
+        total = np.zeros((max(self.n_annotators, len(values.quality)), *width))
+        run = for_work(getattr(kernels, name), len(self.rows.left) * 30 * max(width, default=1))
+        run(self.rows, self.at, values, self.normal, *arguments, total)
+        return total
+
+
+def _both(triangle: Floats) -> Floats:
+    """A symmetric matrix, or several, of which the cells off the diagonal were added once."""
+    other = np.swapaxes(triangle, -1, -2)
+    diagonal = np.einsum("...ii->...i", triangle).copy()
+    whole = triangle + other
+    np.einsum("...ii->...i", whole)[...] = diagonal
+    return whole
+
+
+def _order_of(pairs: Pairs, x: Floats) -> NDArray[np.intp]:
+    """By annotator, then by everything else: the result must not depend on the order of rows."""
+    keys: list[NDArray[Any]] = [x[:, j] for j in range(min(x.shape[1], 2))]
+    pair = (pairs.left.astype(np.int64) << 32) + (pairs.right.astype(np.int64) << 2) + pairs.outcome + 1
+    return np.lexsort((*keys, pair, pairs.annotator))
+
+
+def fits(model: EffectModel) -> bool:
+    """Whether the parameters of annotators can be held in memory."""
+    return model.n_annotators * len(model.own) * model.n_core <= MOST_OWN

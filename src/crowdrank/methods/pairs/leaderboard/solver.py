@@ -1,0 +1,221 @@
+"""The most likely parameters, how certain they are, and the spreads they were drawn with.
+
+The information is an arrow: the blocks of categories and annotators are connected with the core, not with each other.
+The core is solved after the blocks are eliminated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from crowdrank.consensus import Fit
+from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues, Information
+from crowdrank.methods.pairs.leaderboard.model import (
+    COEFFICIENT_SPREAD,
+    START_SPREAD,
+    TIES_SPREAD,
+    USUAL_QUALITY,
+    EffectModel,
+)
+from crowdrank.study import Floats
+
+FIRST_STEPS = 1  # Newton steps between two updates of the spreads
+ROUNDS = 40
+STABLE = 0.005  # relative: spreads that change less have been found
+SPEED = 1.8  # EM steps are lengthened by this factor; below 2 they still converge
+LEAST_SPREAD, MOST_SPREAD = 0.005, 20.0
+HALVINGS = 30
+FINEST = 1e-3  # standard errors: shorter steps change nothing that matters
+FIXED = ("coefficient", "mean bias", "mean ties", "mean quality")  # parameters whose spread is not learned
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """The standard deviations of the parameters' priors."""
+
+    core: dict[str, float]
+    own: dict[str, float]
+    ties: float  # the prior mean of the readiness to tie
+
+    def precision(self, model: EffectModel) -> tuple[Floats, Floats, Floats]:
+        """Of the core's parameters, of the categories' deviations, and of the annotators' parameters."""
+        core = np.empty(model.n_core)
+        for name, where in model.slices.items():
+            core[where] = self.core[name] ** -2
+        block = np.full(model.n_blocks, 0.0 if model.blocked is None else self.core[model.blocked.name] ** -2)
+        return core, block, np.array([self.own[name] ** -2 for name in model.own])
+
+
+def start_spreads(model: EffectModel, ties: float) -> Spreads:
+    """Where the search for the spreads starts."""
+    fixed = dict(zip(FIXED, (COEFFICIENT_SPREAD, COEFFICIENT_SPREAD, TIES_SPREAD, USUAL_QUALITY[1]), strict=True))
+    names = [*model.slices, *([] if model.blocked is None else [model.blocked.name])]
+    core = {name: fixed.get(name, START_SPREAD.get(name, 0.3)) for name in names}
+    return Spreads(core, {name: START_SPREAD.get(name, 0.3) for name in model.own}, ties)
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """The posterior information with the blocks eliminated."""
+
+    information: Information  # with the priors
+    core_inverse: Floats
+    block_map: Floats  # category × entry × core: how the mode of the deviations moves with the core
+    own_map: Floats
+
+    def step(self) -> tuple[Floats, Floats, Floats]:
+        """The Newton step of the core, of the categories' deviations and of the annotators' parameters."""
+        info, m = self.information, len(self.core_inverse)
+        gradient = info.core_gradient.copy()
+        gradient -= self.block_map.reshape(-1, m).T @ info.block_gradient.ravel()
+        gradient -= self.own_map.reshape(-1, m).T @ info.own_gradient.ravel()
+        core = -self.core_inverse @ gradient
+        block = -_solved(info.block, info.block_gradient) - self.block_map @ core
+        return core, block, -_solved(info.own, info.own_gradient) - self.own_map @ core
+
+    @cached_property
+    def block_variance(self) -> Floats:
+        """Of the deviations in each category."""
+        return _block_variance(self.information.block, self.block_map, self.core_inverse)
+
+    @cached_property
+    def own_variance(self) -> Floats:
+        """Of the annotators' parameters."""
+        return _block_variance(self.information.own, self.own_map, self.core_inverse)
+
+
+def _solved(blocks: Floats, right: Floats) -> Floats:
+    return np.asarray(np.linalg.solve(blocks, right[..., None])[..., 0]) if blocks.size else np.zeros(right.shape)
+
+
+def _block_variance(blocks: Floats, mapping: Floats, core_inverse: Floats) -> Floats:
+    if not blocks.size:
+        return np.zeros(blocks.shape[:2])
+    own = np.einsum("kii->ki", np.linalg.inv(blocks))
+    return np.asarray(own + np.einsum("kim,kim->ki", mapping @ core_inverse, mapping))
+
+
+def arrow_of(information: Information) -> Arrow:
+    """Eliminate the blocks."""
+    core, m = information.core.copy(), len(information.core)
+    maps: list[Floats] = []
+    for blocks, across in (
+        (information.block, information.block_core),
+        (information.own, information.own_core),
+    ):
+        mapping: Floats = np.zeros(across.shape)
+        if blocks.size:
+            mapping = np.asarray(np.linalg.solve(blocks, across))
+        core -= across.reshape(-1, m).T @ mapping.reshape(-1, m)
+        maps.append(mapping)
+    inverse = np.linalg.inv((core + core.T) / 2)
+    return Arrow(information, (inverse + inverse.T) / 2, maps[0], maps[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The most likely parameters for some spreads."""
+
+    values: EffectValues
+    spreads: Spreads
+    arrow: Arrow
+    fit: Fit
+
+
+def posterior_at(model: EffectModel, values: EffectValues, spreads: Spreads) -> tuple[float, Information]:
+    """Minus the log-posterior, with its gradient and information."""
+    value, info = model.information(values)
+    core, block, own = spreads.precision(model)
+    centre = np.zeros(model.n_core)
+    if "mean ties" in model.slices:
+        centre[model.slices["mean ties"]] = spreads.ties
+    if "mean quality" in model.slices:
+        centre[model.slices["mean quality"]] = USUAL_QUALITY[0]
+    away = values.core - centre
+    value += float(core @ away**2 + block @ (values.block**2).sum(axis=1) + (own * values.own**2).sum()) / 2
+    info.core_gradient[:] += core * away
+    info.block_gradient[:] += block[:, None] * values.block
+    info.own_gradient[:] += own * values.own[: len(info.own_gradient)]
+    np.einsum("ii->i", info.core)[...] += core
+    if info.block.size:
+        np.einsum("kii->ki", info.block)[...] += block[:, None]
+    if info.own.size:
+        np.einsum("kii->ki", info.own)[...] += own
+    return value, info
+
+
+def find_mode(model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int, tol: float) -> Solution:
+    """Newton's method with Fisher information; a step that does not lead down is halved."""
+    value, info = posterior_at(model, values, spreads)
+    steps, converged = 0, False
+    arrow = arrow_of(info)
+    while steps < max_iter and not converged:
+        direction, length = arrow.step(), 1.0
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in direction)
+        converged, steps = largest <= tol or _decrement(arrow, direction) < FINEST, steps + 1
+        for _ in range(HALVINGS):
+            trial = _moved(values, direction, length)
+            trial_value, trial_info = posterior_at(model, trial, spreads)
+            if trial_value <= value + 1e-12 * abs(value):
+                break
+            length /= 2
+        else:
+            converged = True  # rounding is all that is left
+            break
+        values, value, arrow = trial, trial_value, arrow_of(trial_info)
+    return Solution(values, spreads, arrow, Fit(steps, converged, -value))
+
+
+def _decrement(arrow: Arrow, direction: tuple[Floats, Floats, Floats]) -> float:
+    """The length of a step in standard errors, of all parameters together."""
+    info = arrow.information
+    gradients = info.core_gradient, info.block_gradient, info.own_gradient
+    return float(np.sqrt(max(-sum((g * step).sum() for g, step in zip(gradients, direction, strict=True)), 0.0)))
+
+
+def _moved(values: EffectValues, direction: tuple[Floats, Floats, Floats], length: float) -> EffectValues:
+    core, block, own = direction
+    new_own = values.own + length * own if own.size else values.own
+    return EffectValues(values.core + length * core, values.block + length * block, new_own, values.quality)
+
+
+def learn(model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float) -> Solution:
+    """The most likely parameters, with spreads that fit the votes."""
+    steps = 0
+    for _ in range(ROUNDS):
+        found = find_mode(model, values, spreads, FIRST_STEPS, tol)
+        values, steps = found.values, steps + found.fit.steps
+        old, spreads = spreads, _updated(model, found)
+        if _change(old.core, spreads.core) < STABLE and _change(old.own, spreads.own) < STABLE:
+            break
+    found = find_mode(model, values, spreads, max_iter, tol)
+    return replace(found, fit=replace(found.fit, steps=steps + found.fit.steps))
+
+
+def _change(old: Mapping[str, float], new: Mapping[str, float]) -> float:
+    """The largest relative change."""
+    return max((abs(float(np.log(new[name] / before))) for name, before in old.items()), default=0.0)
+
+
+def _updated(model: EffectModel, found: Solution) -> Spreads:
+    """Spreads by an EM step, lengthened; one parameter less than there are keeps a spread above 0 (Chung et al.)."""
+    old, arrow, values = found.spreads, found.arrow, found.values
+    core, own, variance = dict(old.core), dict(old.own), np.diag(arrow.core_inverse)
+    for name, where in model.slices.items():
+        if name not in FIXED:
+            core[name] = _longer(old.core[name], values.core[where], variance[where])
+    if model.blocked is not None:
+        name = model.blocked.name
+        core[name] = _longer(old.core[name], values.block, arrow.block_variance)
+    for name, at in model.own.items():
+        own[name] = _longer(old.own[name], values.own[:, at], arrow.own_variance[:, at])
+    return Spreads(core, own, old.ties)
+
+
+def _longer(old: float, mean: Floats, variance: Floats) -> float:
+    square = float((mean**2 + variance).sum()) / max(mean.size - 1, 1)
+    return float(np.clip(old * (np.sqrt(square) / old) ** SPEED, LEAST_SPREAD, MOST_SPREAD))
