@@ -2,14 +2,17 @@
 
 Times are processor time, the least of several runs, and are relative to the formulas of the paper as one would first
 write them: in plain Python (as gavel, a judging system for contests, has them), or in NumPy for all pairs at once. Both
-give the same numbers. Savings are judgments needed, as the mean over seeds, to reach the accuracy that random questions
-reach with the whole budget; real data are found through CROWDRANK_DATA.
+give the same numbers. Savings are judgments needed, as the mean over seeds, to reach what questions by lot reach with
+the whole budget. Simulated annotators have a quality from Beta(5, 1), some guess, and scores have a spread of 1.5; the
+ranking is that of crowd-bt after every batch, for all policies. Real data are found through CROWDRANK_DATA. Arguments:
+minutes for the simulated crowds, seeds at most, seeds of the recorded answers.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,11 +20,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from live import Collection, Setting
 from scipy.special import betaln, digamma
 
 import crowdrank as cr
+from crowdrank.collect.chooser import QuestionChooser
 from crowdrank.collect.limits import Limits
+from crowdrank.collect.policies import MutualInformation
 from crowdrank.collect.pool import Pool
+from crowdrank.collect.protocols import Known
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks-collect.md"
 ITEMS, ANNOTATORS = 500, 600
@@ -101,7 +108,7 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
     """What is timed, ours, the reference, and the ratio."""
     many = cr.simulate.pairs(ITEMS, ANNOTATORS, 1_000_000, seed=1).judgments
     few = cr.simulate.pairs(ITEMS, ANNOTATORS, 20_000, seed=1).judgments
-    start = cr.State.start(many.vocabulary)
+    start = cr.State.start(many.vocabulary, prior=4.0, quality_prior=(30.0, 2.0))
     ours = least(lambda: start.update(many), 5)
     plain = least(lambda: plain_updates(few.pairs, ITEMS, ANNOTATORS), 3) / 20_000
     np.testing.assert_allclose(plain_updates(few.pairs, ITEMS, ANNOTATORS), start.update(few).mean, rtol=1e-6)
@@ -116,6 +123,12 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
     one = least(lambda: state.answer("annotator001", "item001", "item002", "item001", task="task1"), 200)
     yield "one judgment by name, a new state", f"{one * 1e6:.0f} µs", "", ""
 
+    fitted = cr.State.start().refit(cr.simulate.pairs(ITEMS, ANNOTATORS, 5_000, seed=1).judgments)
+    known = Known(fitted, np.zeros(ITEMS, np.int64))
+    chooser = QuestionChooser(known, Limits.none(fitted.vocabulary), MutualInformation(), repeat=True)
+    asked = least(lambda: chooser.questions(np.array([3]), 1), 30)
+    yield f"next question for one annotator by mutual information, {ITEMS} items", f"{asked * 1e3:.2f} ms", "", ""
+
     limits = Limits.none(few.vocabulary).without_judged(few.pairs)
     alone = least(lambda: Pool(state, limits, 1.0, np.array([3])).best(), 50)
     reference = least(lambda: numpy_gains(state, 3, 1.0), 3)
@@ -123,7 +136,7 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
         abs(Pool(state, Limits.none(few.vocabulary), 1.0, np.array([3])).best()[3] - numpy_gains(state, 3, 1.0).max())
         < 1e-6
     )
-    title = f"next question for one annotator, {ITEMS * (ITEMS - 1) // 2:,} pairs"
+    title = f"the same by information gain, {ITEMS * (ITEMS - 1) // 2:,} pairs"
     yield title, f"{alone * 1e3:.2f} ms", f"{reference * 1e3:.0f} ms in NumPy", f"{reference / alone:.0f}"
 
     began = time.process_time()
@@ -148,10 +161,63 @@ def speed() -> Iterator[tuple[str, str, str, str]]:
     yield "the same, to begin with", f"{begun:.1f} s", "", ""
 
 
+POLICIES = [
+    "mutual-information", "random", "information-gain", "uncertainty", "asap", "hybrid-mst", "sorting", "swiss",
+]  # fmt: skip
+SETTINGS = {  # and their share of the time
+    Setting(): 0.4,
+    Setting(spam=0.0): 0.15,
+    Setting(chosen=True): 0.15,
+    Setting(spam=0.5): 0.1,
+    Setting(batch=1): 0.1,
+    Setting(items=100, votes=1500): 0.1,
+}
+
+
+def live(minutes: float, seeds: int) -> Iterator[tuple[Setting, str, list[float], float]]:
+    """A setting, a policy, Kendall's τ after every batch, and seconds for a question; as many runs as there is time."""
+    for setting, share in SETTINGS.items():
+        began = time.perf_counter()
+        for seed in range(seeds):
+            if time.perf_counter() - began > 60 * minutes * share:
+                break
+            for policy in POLICIES:
+                collection = Collection(setting, policy, seed)
+                curve = [tau for _, tau in collection.run()]
+                yield setting, policy, curve, collection.seconds / len(collection.votes)
+
+
+def live_lines(minutes: float, seeds: int) -> Iterator[str]:
+    """A table for each setting: τ at quarters of the votes, the worst, and votes until what chance reaches at last."""
+    runs: dict[Setting, dict[str, list[list[float]]]] = {}
+    seconds: dict[str, list[float]] = {}
+    for setting, policy, curve, each in live(minutes, seeds):
+        runs.setdefault(setting, {}).setdefault(policy, []).append(curve)
+        seconds.setdefault(policy, []).append(each)
+        print(setting, policy, f"{curve[-1]:.3f}", f"{each * 1e3:.1f} ms", flush=True)
+    for setting, found in runs.items():
+        count = min(len(found.get(policy, [])) for policy in POLICIES)
+        if not count:
+            continue
+        yield f"\n{setting}; {setting.votes:,} votes, {count} seeds:\n"
+        yield "| policy | τ at ¼ | ½ | ¾ | 1 | standard error | worst | votes to match chance | a question |"
+        yield "|---|---|---|---|---|---|---|---|---|"
+        wanted = np.mean([curve[-1] for curve in found["random"][:count]])
+        for policy in POLICIES:
+            curves = np.array(found[policy][:count])
+            mean = curves.mean(axis=0)
+            smooth = np.convolve(np.r_[mean[0], mean, mean[-1]], np.ones(3) / 3, "valid")
+            at = [mean[len(mean) * quarter // 4 - 1] for quarter in range(1, 5)]
+            error = curves[:, -1].std(ddof=1) / np.sqrt(count) if count > 1 else np.nan
+            reached = np.flatnonzero(smooth >= wanted)
+            votes = f"{(reached[0] + 1) * setting.batch:,}" if len(reached) else "–"
+            quarters = " | ".join(f"{value:.3f}" for value in at)
+            each = f"{np.mean(seconds[policy]) * 1e3:.1f} ms"
+            yield f"| {policy} | {quarters} | {error:.3f} | {curves[:, -1].min():.2f} | {votes} | {each} |"
+
+
 def studies() -> Iterator[tuple[str, cr.Judgments, cr.Gold, int]]:
     """Name, pool of answers, gold, budget."""
-    crowd = cr.simulate.pairs(100, 100, 8000, spammers=0.3, seed=1)
-    yield "simulated, 30 % spammers", crowd.judgments, crowd.gold, 1600
     data = Path(os.environ.get("CROWDRANK_DATA", ""))
     if not (data / "country_population").is_dir():
         return
@@ -160,15 +226,17 @@ def studies() -> Iterator[tuple[str, cr.Judgments, cr.Gold, int]]:
     rows = (pl.read_csv(data / "rag_crowd25" / name) for name in ("pairwise.csv.gz", "bt_grades_derived.csv.gz"))
     votes, grades = (frame.filter(pl.col("task").str.ends_with("/correctness_topical")) for frame in rows)
     yield "rag_crowd25, topical correctness", cr.judgments(votes), cr.gold(grades), 1600
+    folder = data / "readability_crowdbt"
+    yield "readability_crowdbt", cr.read(folder / "pairwise.csv.gz"), cr.read_gold(folder / "gold.csv.gz"), 1400
 
 
 def savings(seeds: int) -> Iterator[str]:
     """A line for each study and policy: ACC at quarters of the budget, and judgments until what chance reaches in the
     end.
     """
-    names = ["information-gain", "random", "uncertainty"]
+    names = ["mutual-information", "random", "information-gain"]
     for title, judgments, gold, budget in studies():
-        curves = cr.replay(judgments, gold, names, budget=budget, every=budget // 40, seeds=seeds)
+        curves = cr.replay(judgments, gold, names, budget=budget, every=budget // 20, seeds=seeds)
         mean = curves.group_by("policy", "votes", maintain_order=True).agg(pl.col("acc").mean())
         wanted = mean.filter((pl.col("policy") == "random") & (pl.col("votes") == budget))["acc"][0]
         for name in names:
@@ -178,7 +246,7 @@ def savings(seeds: int) -> Iterator[str]:
             yield f"| {title}, {budget:,} | {name} | {' | '.join(f'{value:.3f}' for value in at)} | {reached or '–'} |"
 
 
-def main() -> None:
+def main(minutes: float = 60.0, seeds: int = 20, replays: int = 2) -> None:
     """Print the tables; write the page."""
     about = " ".join((__doc__ or "").split("\n\n")[1].split())
     text = [
@@ -190,17 +258,20 @@ def main() -> None:
     for row in speed():
         text.append(f"| {' | '.join(row)} |")
         print(text[-1], flush=True)
+    text += ["", "## Simulated crowds"]
+    text += live_lines(minutes, seeds)
     text += [
         "",
-        "## Savings\n",
+        f"## Recorded answers, {replays} seeds\n",
         "| study, budget | policy | ACC at ¼ | ½ | ¾ | 1 | judgments to match chance |",
         "|---|---|---|---|---|---|---|",
     ]
-    for line in savings(seeds=3):
+    for line in savings(replays):
         text.append(line)
         print(line, flush=True)
-    PAGE.write_text("\n".join([*text, ""]))
+        PAGE.write_text("\n".join(text) + "\n")
+    PAGE.write_text("\n".join(text) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(*(type_of(word) for type_of, word in zip((float, int, int), sys.argv[1:], strict=False)))

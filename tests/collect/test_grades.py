@@ -57,6 +57,16 @@ def test_nobody_grades_twice_and_whoever_is_best_is_asked(graded):
     assert cr.next_questions(graded, ["bob", "c1"], items={"item": ["item00", "new"]})["item"].to_list() == ["new"]
 
 
+def test_grades_that_are_outstanding_are_not_asked_again(graded):
+    first = cr.next_questions(graded, ["c0"], 5)
+    again = cr.next_questions(graded, ["c0", "c1"], 3, outstanding=first)
+    assert not set(first["item"]) & set(again["item"])
+    assert (
+        cr.next_questions(graded, ["c0"], 8)["item"].to_list()[5:]
+        == cr.next_questions(graded, ["c0"], 3, outstanding=first)["item"].to_list()
+    )
+
+
 def test_new_items_and_annotators(graded):
     items = {"item": [*(f"item{number:02}" for number in range(40)), "new"], "owner": [None] * 40 + ["c1"]}
     assert cr.next_questions(graded, "c0", items=items)["item"].to_list() == ["new"]

@@ -86,13 +86,19 @@ def test_by_name():
     assert policy_of("top-k", {"k": 3}) == TopK(k=3)
     assert policy_of(TopK(k=4)) == TopK(k=4)
     assert list(POLICIES) == [
+        "mutual-information",
         "information-gain",
         "random",
         "least-compared",
         "uncertainty",
         "thompson",
         "top-k",
+        "asap",
+        "hybrid-mst",
+        "sorting",
+        "swiss",
         "grades",
+        "rankings",
     ]
     with pytest.raises(cr.SettingError, match="k is 0"):
         policy_of("top-k", {"k": 0})

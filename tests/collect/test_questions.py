@@ -13,6 +13,11 @@ def study():
     return cr.simulate.pairs(items=10, annotators=5, votes=120, seed=1).judgments
 
 
+@pytest.fixture(scope="module")
+def state(study):
+    return cr.State.start().refit(study)
+
+
 def unordered(frame):
     return [frozenset((left, right)) for left, right in zip(frame["left"], frame["right"], strict=True)]
 
@@ -25,20 +30,20 @@ def judged(study, name):
 
 
 @pytest.mark.parametrize("policy", PAIRS)
-def test_one_annotator(study, policy):
-    found = cr.next_questions(study, "annotator3", 5, policy=policy)
+def test_one_annotator(study, state, policy):
+    found = cr.next_questions(study, "annotator3", 5, policy=policy, state=state)
     assert found.columns == ["task", "annotator", "left", "right", "gain"]
     assert found["annotator"].to_list() == ["annotator3"] * 5
     assert len(set(unordered(found))) == 5
     assert not set(unordered(found)) & judged(study, "annotator3")
     assert (found["gain"] > 0).all()
-    again = cr.next_questions(study, "annotator3", 5, policy=policy)
+    again = cr.next_questions(study, "annotator3", 5, policy=policy, state=state)
     assert found.equals(again)
 
 
 @pytest.mark.parametrize("policy", PAIRS)
-def test_the_whole_crowd(study, policy):
-    found = cr.next_questions(study, count=6, policy=policy, seed=4)
+def test_the_whole_crowd(study, state, policy):
+    found = cr.next_questions(study, count=6, policy=policy, seed=4, state=state)
     assert 1 <= len(found) <= 6
     assert len(set(unordered(found))) == len(found)
     assert set(found["annotator"]) <= set(study.vocabulary.annotators)
@@ -46,13 +51,13 @@ def test_the_whole_crowd(study, policy):
         assert pair not in judged(study, who)
 
 
-def test_several_at_once_get_different_questions(study):
+def test_several_at_once_get_different_questions(study, state):
     names = [f"annotator{number}" for number in range(1, 6)]
-    found = cr.next_questions(study, names, 2)
+    found = cr.next_questions(study, names, 2, state=state)
     assert found["annotator"].to_list() == names * 2
     assert len(set(unordered(found))) == 10
-    same = cr.next_questions(study, ["new", "newer"], 1, repeat=True)
-    both = cr.next_questions(study, ["new", "newer"], 1)
+    same = cr.next_questions(study, ["new", "newer"], 1, repeat=True, state=state)
+    both = cr.next_questions(study, ["new", "newer"], 1, state=state)
     assert len(set(unordered(both))) == 2
     assert len(same) == 2
 
@@ -135,20 +140,90 @@ def test_pairs_already_answered_are_not_asked_again_after_an_answer_without_a_ta
     assert not set(unordered(cr.next_questions(study, "annotator1", 50, items=listed))) & judged(study, "annotator1")
 
 
-def test_good_annotators_are_asked_first():
+@pytest.mark.parametrize("policy", ["mutual-information", "information-gain"])
+def test_good_annotators_are_asked_first(policy):
     study = cr.simulate.pairs(items=20, annotators=10, votes=3000, spammers=0.3, malicious=0.2, seed=2)
-    chosen = cr.next_questions(study.judgments, count=5, gamma=0.0)["annotator"]
+    chosen = cr.next_questions(study.judgments, count=5, gamma=0.0, policy=policy)["annotator"]
     informative = dict(zip(study.judgments.vocabulary.annotators, np.abs(study.quality - 0.5), strict=True))
     assert min(informative[name] for name in chosen) > 0.25
 
 
-def test_epsilon_and_gamma(study):
-    assert len(set(unordered(cr.next_questions(study, "annotator1", 5, epsilon=1.0)))) == 5
-    lots = [cr.next_questions(study, "annotator1", epsilon=1.0, seed=seed)[0, "left"] for seed in range(12)]
+def test_epsilon_and_gamma(study, state):
+    assert len(set(unordered(cr.next_questions(study, "annotator1", 5, epsilon=1.0, state=state)))) == 5
+    lots = [
+        cr.next_questions(study, "annotator1", epsilon=1.0, seed=seed, state=state)[0, "left"] for seed in range(12)
+    ]
     assert len(set(lots)) > 2
-    greedy = cr.next_questions(study, "annotator1", policy=InformationGain(gamma=0.0))
-    exploring = cr.next_questions(study, "annotator1", gamma=1000.0)
+    greedy = cr.next_questions(study, "annotator1", policy=InformationGain(gamma=0.0), state=state)
+    exploring = cr.next_questions(study, "annotator1", gamma=1000.0, state=state)
     assert unordered(greedy) != unordered(exploring)
+
+
+def test_nobody_gets_more_than_the_cap(study, state):
+    """Of 120 judgments and 60 more, three times an equal share is 108; of the 60 alone, 36."""
+    names = list(study.vocabulary.annotators)
+    free = cr.next_questions(study, count=60, state=state, repeat=True, cost={"annotator1": 0.01})
+    assert free["annotator"].to_list().count("annotator1") <= 36
+    given = {name: len(judged(study, name)) for name in names}
+    capped = cr.next_questions(study, count=40, state=state, repeat=True, most_share=0.25)
+    assert max(capped["annotator"].to_list().count(name) for name in names) <= 10
+    most = max(given, key=given.get)
+    assert not len(cr.next_questions(study, most, state=state, most_share=0.01))
+
+
+def test_no_pair_more_often_than_its_cap(study, state):
+    before = {}
+    for name in study.vocabulary.annotators:
+        for pair in judged(study, name):
+            before[pair] = before.get(pair, 0) + 1
+    new = [f"new{number}" for number in range(20)]
+    found = cr.next_questions(study, new, 3, state=state, repeat=True, most_per_pair=4)
+    for pair in set(unordered(found)):
+        assert before.get(pair, 0) + unordered(found).count(pair) <= 4
+
+
+def test_outstanding_answers_are_taken_into_account(study, state):
+    first = cr.next_questions(study, ["annotator1", "annotator2"], 2, state=state)
+    again = cr.next_questions(study, ["annotator1", "annotator2"], 2, state=state, outstanding=first)
+    assert not set(unordered(first)) & set(unordered(again))
+    both = cr.next_questions(study, ["annotator1", "annotator2"], 4, state=state)
+    assert unordered(both)[4:] == unordered(again)
+
+
+def test_who_is_away_is_not_asked(study, state):
+    away = ["annotator1", "annotator2", "annotator3"]
+    assert set(cr.next_questions(study, count=6, state=state, away=away)["annotator"]) <= {"annotator4", "annotator5"}
+
+
+def test_a_late_item_is_asked_about_first(study, state):
+    found = cr.next_questions(study, "annotator1", 3, state=state, items={"item": [*study.vocabulary.items, "late"]})
+    assert "late" in unordered(found)[0]
+
+
+def test_goals(study):
+    """The best two are settled by questions about the first places, the whole order by others too."""
+    study = cr.simulate.pairs(items=20, annotators=8, votes=800, seed=3)
+    state = cr.State.start().refit(study.judgments)
+    place = dict(zip(state.vocabulary.items[np.argsort(-state.mean)], range(20), strict=True))
+
+    def asked(**settings):
+        found = cr.next_questions(study.judgments, "new", 10, state=state, **settings)
+        return np.array([min(place[name] for name in pair) for pair in unordered(found)])
+
+    assert asked(goal="top-k", k=2).max() <= 4
+    assert asked(goal="order").max() > 8
+    assert asked(goal="scale").max() > 8
+
+
+def test_a_handful_to_rank(study, state):
+    found = cr.next_questions(study, ["annotator1", "new"], 2, policy="rankings", size=4, state=state)
+    assert found.columns == ["task", "annotator", "list", "item", "gain"]
+    assert found["list"].to_list() == [1] * 4 + [2] * 4 + [3] * 4 + [4] * 4
+    assert found["annotator"].to_list() == (["annotator1"] * 4 + ["new"] * 4) * 2
+    for _, handful in found.group_by("list"):
+        assert handful["item"].n_unique() == 4
+    alone = cr.next_questions(study, "new", policy="rankings", size=99, state=state)
+    assert len(alone) == 10
 
 
 def test_frames_come_out_as_they_came_in():

@@ -5,13 +5,10 @@ from __future__ import annotations
 from crowdrank.methods.pairs.votes.online_kernels import (
     logistic,
     matched,
-    narrowed,
-    tie,
     tie_at,
     tie_moments,
     tie_threshold,
     truly_better,
-    win,
 )
 from crowdrank.numerics.compiled import kernel
 
@@ -54,21 +51,3 @@ def information(gap, quality, ties):
     tie, tie_rise = (1 - use) * ties / (ties + 2) + use * far, use * slope
     won, lost = (1 - tie) * rise - tie_rise * left, -(1 - tie) * rise - tie_rise * (1 - left)
     return tie_rise * tie_rise / tie + won * won / ((1 - tie) * left) + lost * lost / ((1 - tie) * (1 - left))
-
-
-@kernel
-def expected_narrowing(i, j, mean, variance, alpha, beta, ties):
-    """The expected factors by which an answer reduces the variances of two entries."""
-    gap, spread = mean[i] - mean[j], variance[i] + variance[j]
-    of_i, of_j, total = 0.0, 0.0, 0.0
-    for outcome in (1, -1, 0):
-        if outcome != 0:
-            chance, _, curvature, _, _ = win(outcome * gap, spread, alpha, beta, ties)
-        elif ties > 0:
-            chance, _, curvature, _, _ = tie(gap, alpha, beta, ties)
-        else:
-            continue
-        total += chance
-        of_i += chance * narrowed(variance[i], curvature) / variance[i]
-        of_j += chance * narrowed(variance[j], curvature) / variance[j]
-    return of_i / total, of_j / total

@@ -7,7 +7,7 @@ for annotators whose grades carry little information, and for items whose releva
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,9 +42,13 @@ def grade_questions(
     count: int,
     policy: GradePolicy,
     *,
+    outstanding: Iterable[tuple[int, int]] = (),
     repeat: bool = False,
 ) -> Any:
-    """The grades to ask for next: a data frame task, annotator, item, gain."""
+    """The grades to ask for next: a data frame task, annotator, item, gain.
+
+    `outstanding`: annotators and entries, by code, that were asked before and are not answered yet.
+    """
     if not len(judgments.grades):
         raise JudgmentError("the policy grades needs grades to start from; this study has none")
     consensus = GDA(shrinkage=policy.shrinkage).fit(judgments.only("grades"))
@@ -56,6 +60,11 @@ def grade_questions(
     gain = _all_gains(mean, error, curves) / cost[:, None]
     found = []
     everybody = slice(None)
+    for who, item in outstanding:
+        by = np.flatnonzero(annotators == who)
+        error[item] *= np.exp(-(gain[by, item] * cost[by] if len(by) else gain[:, item]).mean())
+        gain[:, item] = _all_gains(mean[[item]], error[[item]], curves)[:, 0] / cost
+        allowed[by if repeat else everybody, item] = False
     asked = [everybody] * count if available is None else [slice(k, k + 1) for k in range(len(annotators))] * count
     for rows in asked:
         open_gains = np.where(allowed[rows], gain[rows], -np.inf)

@@ -49,6 +49,12 @@ class Limits:
         everybody = np.array([len(self.allowed)])
         return self.without(everybody, np.array([left]), np.array([right]))
 
+    def without_annotators(self, annotator: Whole) -> Limits:
+        """These annotators are not asked anything."""
+        allowed = self.allowed.copy()
+        allowed[annotator] = False
+        return replace(self, allowed=allowed)
+
     def keys(self, annotator: Whole, left: Whole, right: Whole) -> Keys:
         """The keys of pairs, in both orders."""
         n = self.allowed.shape[1]
@@ -59,6 +65,8 @@ class Limits:
         """Which of these questions may be asked."""
         n = self.allowed.shape[1]
         permitted = self.allowed[annotator, left] & self.allowed[annotator, right]
+        asked = np.append(self.asked, -1)
         for who in (annotator.astype(np.int64), len(self.allowed)):
-            permitted &= ~np.isin((who * n + left) * n + right, self.asked)
+            key = (who * n + left) * n + right
+            permitted &= asked[np.searchsorted(self.asked, key)] != key
         return np.asarray(permitted)

@@ -2,25 +2,40 @@
 
 | name | asks |
 |---|---|
-| `information-gain` | what is expected to tell most about scores and, γ times, annotators (Chen et al., WSDM 2013) |
+| `mutual-information` | what is expected to tell most about the order, the best k or the scores, by the posterior |
+| `information-gain` | the same by formulas for independent scores (Chen et al., WSDM 2013) |
 | `random` | any pair |
 | `least-compared` | about the items with the fewest judgments |
 | `uncertainty` | about the pairs whose order is least certain |
 | `thompson` | what would be most informative if scores and qualities were a draw from their distributions |
-| `top-k` | what is most informative about which items are the best k of a task |
-| `grades` | for the grade with the highest expected information about an item (needs grades; the others need pairs) |
+| `top-k` | what is most informative about which items are the best k of a task, by the formulas of information-gain |
+| `asap`, `hybrid-mst`, `sorting`, `swiss` | as other papers do: see `crowdrank.collect.rivals` |
+| `grades` | for the grade with the highest expected information about an item (needs grades) |
+| `rankings` | for a ranking of a handful of items, chosen like pairs |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.collect.belief import Draws
 from crowdrank.collect.gain_kernels import STEPS, gains
+from crowdrank.collect.information import (
+    Chances,
+    chances,
+    memberships,
+    mutual_information,
+    places,
+    quality_information,
+    variance_reduction,
+)
+from crowdrank.collect.protocols import Asks, Known, Policy
+from crowdrank.collect.rivals import Asap, HybridMst, Sorting, Swiss
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.numerics.compiled import for_work
@@ -28,6 +43,7 @@ from crowdrank.numerics.ranks import normal_below
 from crowdrank.settings import (
     SettingError,
     check,
+    check_choice,
     check_not_negative,
     check_setting_names,
     check_share,
@@ -37,29 +53,87 @@ from crowdrank.settings import (
 )
 from crowdrank.study import Codes, Floats
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """What a policy may use."""
-
-    state: State
-    compared: NDArray[np.int64]  # how many judgments each entry has
-    spent: float = 0.0  # share of the budget
+Goal = Literal["order", "top-k", "scale"]
+AT_ONCE = 10_000  # questions whose information is computed together
 
 
-class Policy(Protocol):
-    """A frozen dataclass of settings with a `worth` of questions."""
+@dataclass(frozen=True, slots=True)
+class MutualInformation:
+    """The information of an answer about what is wanted, over draws of the posterior of crowd-bt.
 
-    name: ClassVar[str]
-    asks: ClassVar[Literal["pairs", "grades"]]
-    local: ClassVar[bool]  # a judgment changes only the worth of questions with one of its entries or its annotator
+    γ is the weight of the information about annotators.
+    """
 
-    @property
-    def epsilon(self) -> float:
-        """Share of the questions that are drawn at random instead."""
+    name: ClassVar[str] = "mutual-information"
+    asks: ClassVar[Asks] = "pairs"
+    local: ClassVar[bool] = True
 
-    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
-        """The worth of asking these annotators about these pairs."""
+    goal: Goal = "order"  # what is wanted: the order of all items, the best k of every task, or scores
+    k: int = 10  # of the goal top-k
+    gamma: float = 0.0
+    epsilon: float = 0.0  # share of the questions that are drawn at random
+
+    def __post_init__(self) -> None:
+        check_choice("goal", self.goal, get_args(Goal))
+        check_whole_number("k", self.k)
+        check_not_negative("gamma", self.gamma)
+        check_share("epsilon", self.epsilon)
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """What an answer tells about the goal and, γ times, the annotator, in nats.
+
+        Of places in the ranking, and of belonging to the best k, it is half the share by which their variance is
+        expected to fall, relative to the mean variance: what nats are, if little is told.
+        """
+        target = self._target(known.expected_draws, known.state, left, right)
+        if target is None:
+            return self.information(known, annotator, left, right)
+        usual = max(float(target.var(axis=0).mean()), 1e-12)
+        found = np.empty(len(left))
+        for part, answers, rate, variance in self._answers(known, annotator, left, right):
+            reduction = variance_reduction(answers, target[:, left[part]], target[:, right[part]])
+            found[part] = reduction / (2 * usual) + self.gamma * quality_information(answers, rate, variance)
+        return found
+
+    def information(self, known: Known, annotator: Codes, left: Codes, right: Codes) -> Floats:
+        """The information of each answer about scores and, γ times, annotators, in nats."""
+        found = np.empty(len(left))
+        for part, answers, rate, variance in self._answers(known, annotator, left, right):
+            found[part] = mutual_information(answers) + self.gamma * quality_information(answers, rate, variance)
+        return found
+
+    def rough_worth(self, known: Known, annotator: NDArray[Any], left: Codes, right: Codes) -> Floats:
+        """About `information`: a row for each of these annotators, a column for each of these pairs."""
+        draws, state = known.expected_draws, known.state
+        lead = np.tanh((draws[:, left] - draws[:, right]) / 2) / 2
+        mean, square = lead.mean(axis=0), (lead**2).mean(axis=0)
+        rate, variance = (2 * state.quality - 1)[annotator, None], state.quality_variance[annotator, None]
+        scores = rate**2 * (square - mean**2) / (0.5 - 2 * (rate * mean) ** 2)
+        return np.asarray(scores + self.gamma * 2 * variance * square / np.maximum(0.25 - rate**2 * square, 0.05))
+
+    def _answers(
+        self, known: Known, annotator: Codes, left: Codes, right: Codes
+    ) -> Iterator[tuple[slice, Chances, Draws, Floats]]:
+        """Part by part: the chances of the answers, 2η − 1 and the variance of η of whom they come from."""
+        draws, state = known.expected_draws, known.state
+        rate, variance = (2 * state.quality - 1).astype(np.float32), state.quality_variance
+        for at in range(0, len(left), AT_ONCE):
+            part = slice(at, at + AT_ONCE)
+            who = annotator[part]
+            gap = draws[:, left[part]] - draws[:, right[part]]
+            yield part, chances(gap, rate[who], state.ties), rate[who], variance[who]
+
+    def _target(self, draws: Draws, state: State, left: Codes, right: Codes) -> Draws | None:
+        """What is wanted, relative to its mean, in every draw; None for the scores themselves."""
+        if self.goal == "scale":
+            return None
+        vocabulary = state.vocabulary
+        task = vocabulary.entry_task[np.concatenate([left, right])]
+        if self.goal == "order":
+            target = places(draws, vocabulary.task_starts, task)
+        else:
+            target = memberships(draws, vocabulary.task_starts, task, self.k)
+        return np.asarray(target - target.mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +141,7 @@ class InformationGain:
     """The expected information gain; γ is the weight of the information about annotators."""
 
     name: ClassVar[str] = "information-gain"
-    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    asks: ClassVar[Asks] = "pairs"
     local: ClassVar[bool] = True
 
     gamma: float = 1.0
@@ -100,7 +174,7 @@ class Random:
     """Every question is worth the same."""
 
     name: ClassVar[str] = "random"
-    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    asks: ClassVar[Asks] = "pairs"
     local: ClassVar[bool] = True
     epsilon: ClassVar[float] = 0.0
 
@@ -114,7 +188,7 @@ class LeastCompared:
     """Pairs of entries with the fewest judgments first."""
 
     name: ClassVar[str] = "least-compared"
-    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    asks: ClassVar[Asks] = "pairs"
     local: ClassVar[bool] = True
     epsilon: ClassVar[float] = 0.0
 
@@ -128,7 +202,7 @@ class Uncertainty:
     """Pairs whose order is least certain first."""
 
     name: ClassVar[str] = "uncertainty"
-    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    asks: ClassVar[Asks] = "pairs"
     local: ClassVar[bool] = True
     epsilon: ClassVar[float] = 0.0
 
@@ -144,7 +218,7 @@ class Thompson:
     """The most informative question for scores and qualities that are drawn from their distributions."""
 
     name: ClassVar[str] = "thompson"
-    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    asks: ClassVar[Asks] = "pairs"
     local: ClassVar[bool] = False
     epsilon: ClassVar[float] = 0.0
 
@@ -164,7 +238,7 @@ class TopK:
     """The expected information gain of the entries that may or may not be among the best k of a task."""
 
     name: ClassVar[str] = "top-k"
-    asks: ClassVar[Literal["pairs", "grades"]] = "pairs"
+    asks: ClassVar[Asks] = "pairs"
     local: ClassVar[bool] = False
     epsilon: ClassVar[float] = 0.0
 
@@ -188,7 +262,7 @@ class GradePolicy:
     """Which item needs another grade, and from whom: the expected information about its relevance (gda)."""
 
     name: ClassVar[str] = "grades"
-    asks: ClassVar[Literal["pairs", "grades"]] = "grades"
+    asks: ClassVar[Asks] = "grades"
     local: ClassVar[bool] = True
     epsilon: ClassVar[float] = 0.0
 
@@ -202,8 +276,34 @@ class GradePolicy:
         raise SettingError("the policy grades asks for grades, not for pairs; use another policy for pairs")
 
 
+@dataclass(frozen=True, slots=True)
+class RankingPolicy:
+    """Which handful of items to rank next: those whose pairs tell most."""
+
+    name: ClassVar[str] = "rankings"
+    asks: ClassVar[Asks] = "rankings"
+    local: ClassVar[bool] = True
+    epsilon: ClassVar[float] = 0.0
+
+    size: int = 5  # items in a handful
+    goal: Goal = "order"
+    k: int = 10  # of the goal top-k
+
+    def __post_init__(self) -> None:
+        check_whole_number("size", self.size, least=2)
+        check_choice("goal", self.goal, get_args(Goal))
+        check_whole_number("k", self.k)
+
+    def worth(self, known: Known, annotator: Codes, left: Codes, right: Codes, rng: np.random.Generator) -> Floats:
+        """The worth of a pair, as one of those in a ranking."""
+        return MutualInformation(self.goal, self.k, gamma=0.0).worth(known, annotator, left, right, rng)
+
+
+PAIR_POLICIES = (MutualInformation, InformationGain, Random, LeastCompared, Uncertainty, Thompson, TopK)
+RIVALS = (Asap, HybridMst, Sorting, Swiss)
+WITHOUT_BELIEFS = ("random", "least-compared", "asap", "hybrid-mst", "sorting")  # what they ask does not use the state
 POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy for policy in (InformationGain, Random, LeastCompared, Uncertainty, Thompson, TopK, GradePolicy)
+    policy.name: policy for policy in (*PAIR_POLICIES, *RIVALS, GradePolicy, RankingPolicy)
 }
 
 

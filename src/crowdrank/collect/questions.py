@@ -1,41 +1,30 @@
-"""What to ask whom next.
-
-A batch is chosen one question after the other. After each, the variances of its entries are what an answer is expected
-to leave, so that a batch of five is not about one item five times. Nobody else gets the same pair, unless `repeat`.
-"""
+"""What to ask whom next: who may be asked what, and the questions with their names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.collect.chooser import Question, QuestionChooser
 from crowdrank.collect.grades import grade_questions
+from crowdrank.collect.handfuls import ranking_questions
 from crowdrank.collect.limits import Limits
-from crowdrank.collect.policies import GradePolicy, InformationGain, Known, Policy, Random, policy_of
-from crowdrank.collect.pool import Pool
+from crowdrank.collect.policies import GradePolicy, RankingPolicy, policy_of
+from crowdrank.collect.protocols import Known, Policy
 from crowdrank.collect.rotation import rotation
 from crowdrank.collect.state import State, joined
 from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
+from crowdrank.formats import judgments as read_frames
+from crowdrank.formats.source import Source, of_frame
 from crowdrank.numerics.seeds import generator
-from crowdrank.settings import check_positive, check_whole_number
-from crowdrank.study import Codes, Floats, Ids, Judgments, Vocabulary, entries_in, ids, recode
+from crowdrank.settings import check_positive, check_share, check_whole_number
+from crowdrank.study import Floats, Ids, Judgments, Vocabulary, entries_in, ids, recode
 
-MOST_CANDIDATES = 2_000_000  # pairs that policies other than information gain compare; of more, a random sample
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """An annotator and two entries, by code."""
-
-    annotator: int
-    left: int
-    right: int
-    gain: float  # the expected information of the answer, per unit of cost
+USUAL_SHARES = 3  # nobody gets more than so many times an equal share of the questions
 
 
 def next_questions(
@@ -48,24 +37,33 @@ def next_questions(
     items: Any = None,
     cost: Mapping[Any, float] | None = None,
     repeat: bool = False,
+    outstanding: Any = None,
+    away: Sequence[Any] = (),
+    most_share: float | None = None,
+    most_per_pair: int | None = None,
     seed: int = 0,
     **settings: Any,
 ) -> Any:
     """The questions to ask next: a data frame task, annotator, left, right, gain (of grades: task, annotator, item,
-    gain).
+    gain; of rankings: task, annotator, list, item, gain).
 
     They are in the order in which they were chosen. Each choice takes the earlier ones into account. The gain is the
     expected information, in nats.
 
     - `annotator`: who is available. One name, or several: each gets `count` questions. None: the best `count` of all
-      annotators.
-    - `policy` and its settings (`gamma=5`): see `crowdrank.collect.policies`. The default is information-gain, or
-      grades for a study of grades alone.
+      annotators but those `away`.
+    - `policy` and its settings (`goal="top-k", k=5`): see `crowdrank.collect.policies`. The default is
+      mutual-information, or grades for a study of grades alone.
     - `state`: the current state of the collection; the default is a fit to the judgments.
     - `items`: a table of the items in rotation, with the column item and optional columns task and owner (an annotator
       who is not asked about the item). It may have items without judgments. The default is all judged items.
     - `cost` of an answer by annotator, default 1: gains are per unit of it.
     - `repeat`: several annotators may get the same pair.
+    - `outstanding`: questions that were asked before and are not answered yet, as a data frame like the result.
+    - `most_share` of all judgments, so far and asked now, that anyone may give. By default three times an equal share
+      where annotators are chosen, and no limit for those who are named.
+    - `most_per_pair`: how often a pair may be asked in all; by default three times, and three times more for each
+      round of all pairs.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=100, seed=0)
@@ -73,23 +71,90 @@ def next_questions(
     ['task', 'annotator', 'left', 'right', 'gain']
     """
     check_whole_number("count", count)
+    if most_share is not None:
+        check_share("most_share", most_share)
+    if most_per_pair is not None:
+        check_whole_number("most_per_pair", most_per_pair)
     chosen = policy_of(policy or usual_policy(judgments), settings)
     named = None if annotator is None else ids(_listed(annotator))
     vocabulary = judgments.vocabulary if state is None else joined(state.vocabulary, judgments.vocabulary)
     vocabulary, allowed = rotation(_with_annotators(vocabulary, named, cost), items)
     available = None if named is None else recode(named, vocabulary.annotators).astype(np.int32)
+    allowed[[str(name) in set(map(str, away)) for name in vocabulary.annotators]] = False
     limits = Limits(allowed, _costs(vocabulary.annotators, cost), np.zeros(0, np.int64))
     if isinstance(chosen, GradePolicy):
-        return grade_questions(judgments, vocabulary, limits, available, count, chosen, repeat=repeat)
+        asked = [] if outstanding is None else _outstanding_grades(outstanding, vocabulary)
+        return grade_questions(
+            judgments, vocabulary, limits, available, count, chosen, outstanding=asked, repeat=repeat
+        )
     state = (State.start(vocabulary).refit(judgments) if state is None else state).over(vocabulary)
-    compared = np.zeros(vocabulary.n_entries, np.int64)
-    if len(judgments):
-        pairs, entry = as_pairs(judgments), entries_in(judgments.vocabulary, vocabulary)
-        who = recode(judgments.vocabulary.annotators, vocabulary.annotators)[pairs.annotator]
-        limits = limits.without(who, entry[pairs.left], entry[pairs.right])
-        compared = np.bincount(np.concatenate([entry[pairs.left], entry[pairs.right]]), minlength=vocabulary.n_entries)
-    chooser = QuestionChooser(state, limits, chosen, compared, repeat=repeat, seed=seed)
-    return _frame(chooser.questions(available, count), state.vocabulary, seed)
+    who, known = _known(judgments, state)
+    limits = limits.without(who, known.left, known.right)
+    if isinstance(chosen, RankingPolicy):
+        return ranking_questions(known, limits, available, count, chosen)
+    total = count if named is None else count * len(named)
+    quota = _quota(who, len(vocabulary.annotators), total, most_share, chosen=named is None)
+    chooser = QuestionChooser(known, limits, chosen, quota=quota, most_per_pair=most_per_pair, repeat=repeat, seed=seed)
+    if outstanding is not None:
+        chooser.expect(_outstanding(outstanding, vocabulary))
+    return _frame(chooser.questions(available, count), vocabulary, seed)
+
+
+def _known(judgments: Judgments, state: State) -> tuple[NDArray[Any], Known]:
+    """Who answered, and what a policy may use."""
+    vocabulary = state.vocabulary
+    if not len(judgments):
+        return np.zeros(0, np.int32), Known(state, np.zeros(vocabulary.n_entries, np.int64))
+    pairs, entry = as_pairs(judgments), entries_in(judgments.vocabulary, vocabulary)
+    who = recode(judgments.vocabulary.annotators, vocabulary.annotators)[pairs.annotator]
+    left, right = entry[pairs.left].astype(np.int32), entry[pairs.right].astype(np.int32)
+    compared = np.bincount(np.concatenate([left, right]), minlength=vocabulary.n_entries)
+    return who, Known(state, compared, left=left, right=right, outcome=pairs.outcome)
+
+
+def _quota(
+    who: NDArray[Any], n_annotators: int, count: int, most_share: float | None, *, chosen: bool
+) -> NDArray[np.int64] | None:
+    """How many questions each annotator may get now, of these and of all judgments; None: any number."""
+    if most_share is None and not chosen:
+        return None
+    equal = 1 / max(n_annotators, 1)
+    share = USUAL_SHARES * equal if most_share is None else max(most_share, equal)
+    most, most_now = (int(np.ceil(share * total - 1e-9)) for total in (len(who) + count, count))
+    return np.clip(most - np.bincount(who, minlength=n_annotators), 0, most_now)
+
+
+def _outstanding_grades(asked: Any, vocabulary: Vocabulary) -> list[tuple[int, int]]:
+    """Annotator and entry, by code, of grades that were asked for."""
+    source = asked if isinstance(asked, Source) else of_frame(asked)[0]
+    source.require("annotator", "item")
+    columns: dict[str, Any] = {
+        name: source.names(name) for name in ("annotator", "item", "task") if name in source.columns
+    }
+    if not len(columns["item"]):
+        return []
+    columns["grade"] = np.zeros(len(columns["item"]))
+    read = read_frames(columns)
+    entry = entries_in(read.vocabulary, vocabulary)[read.grades.entry]
+    who = recode(read.vocabulary.annotators, vocabulary.annotators)[read.grades.annotator]
+    return [(int(k), int(i)) for k, i in zip(who, entry, strict=True) if min(k, i) >= 0]
+
+
+def _outstanding(asked: Any, vocabulary: Vocabulary) -> Iterator[tuple[int, int, int]]:
+    """Annotator and entries, by code, of questions that are not answered yet; those about other items are left out."""
+    source = asked if isinstance(asked, Source) else of_frame(asked)[0]
+    source.require("annotator", "left", "right")
+    columns = {name: source.names(name) for name in ("annotator", "left", "right")}
+    if "task" in source.columns:
+        columns["task"] = source.names("task")
+    if not len(columns["left"]):
+        return
+    asked = read_frames({**columns, "winner": columns["left"]})
+    entry = entries_in(asked.vocabulary, vocabulary)
+    who = recode(asked.vocabulary.annotators, vocabulary.annotators)
+    for k, i, j in zip(who[asked.pairs.annotator], entry[asked.pairs.left], entry[asked.pairs.right], strict=True):
+        if min(k, i, j) >= 0:
+            yield int(k), int(i), int(j)
 
 
 def _listed(annotator: Any) -> Sequence[Any]:
@@ -99,117 +164,7 @@ def _listed(annotator: Any) -> Sequence[Any]:
 
 def usual_policy(judgments: Judgments) -> str:
     """The default policy for a study of this kind."""
-    return "grades" if judgments.kinds == ("grades",) else "information-gain"
-
-
-class QuestionChooser:
-    """Chooses questions one after the other; each choice takes the earlier ones into account."""
-
-    def __init__(
-        self,
-        state: State,
-        limits: Limits,
-        policy: Policy,
-        compared: NDArray[np.int64],
-        *,
-        repeat: bool = False,
-        seed: int = 0,
-    ) -> None:
-        self.state, self.limits, self.policy, self.compared = state, limits, policy, compared.copy()
-        self.repeat, self.rng = repeat, generator(seed)
-
-    def questions(self, annotators: Codes | None, count: int) -> list[Question]:
-        """`count` for each of the annotators, or the best `count` of all; fewer where there is nothing left to ask."""
-        if annotators is None:
-            return self._for_all(count)
-        found: list[Question] = []
-        for _ in range(count):
-            asked = [question for k in annotators if (question := self._for_one(int(k))) is not None]
-            if not asked:
-                break
-            found += asked
-        return found
-
-    def _for_all(self, count: int) -> list[Question]:
-        """The best questions to any annotator; policies other than information gain draw the annotator at random."""
-        annotators = np.arange(len(self.state.vocabulary.annotators))
-        if not isinstance(self.policy, InformationGain):
-            return self._drawn(annotators, count)
-        pool, found = Pool(self.state, self.limits, self.policy.gamma_at(0.0)), []
-        for _ in range(count):
-            best = pool.best()
-            if self._at_random() and len(annotators):
-                question = self._for_one(int(self.rng.choice(annotators)))
-            else:
-                question = None if best is None else self._asked(Question(*best))
-            if question is None:
-                break
-            found.append(question)
-            pool.change(self.state, (question.left, question.right), None, self.limits)
-        return found
-
-    def _drawn(self, annotators: NDArray[np.int64], count: int) -> list[Question]:
-        """Questions to annotators drawn at random, until nobody has one left."""
-        found: list[Question] = []
-        while len(found) < count and len(annotators):
-            who = int(self.rng.choice(annotators))
-            question = self._for_one(who)
-            if question is None:
-                annotators = annotators[annotators != who]
-            else:
-                found.append(question)
-        return found
-
-    def _for_one(self, annotator: int) -> Question | None:
-        """The best question to one annotator; None where nothing may be asked."""
-        if isinstance(self.policy, InformationGain) and not self._at_random():
-            best = Pool(self.state, self.limits, self.policy.gamma_at(0.0), np.array([annotator], np.int32)).best()
-            return None if best is None else self._asked(Question(*best))
-        policy = Random() if isinstance(self.policy, InformationGain) else self.policy
-        left, right = self._candidates(annotator)
-        if not len(left):
-            return None
-        who = np.full(len(left), annotator, np.int32)
-        known = Known(self.state, self.compared)
-        worth = policy.worth(known, who, left, right, self.rng)
-        row = self.rng.choice(np.flatnonzero(worth >= worth.max()), 1)
-        gain = InformationGain().worth(known, who[row], left[row], right[row], self.rng) / self.limits.cost[annotator]
-        return self._asked(Question(annotator, int(left[row[0]]), int(right[row[0]]), float(gain[0])))
-
-    def _at_random(self) -> bool:
-        """Whether the next question is drawn at random; no random number is used up where none ever is."""
-        return self.policy.epsilon > 0 and bool(self.rng.random() < self.policy.epsilon)
-
-    def _candidates(self, annotator: int) -> tuple[Codes, Codes]:
-        """All pairs that the annotator may be asked; of more than MOST_CANDIDATES, a random sample."""
-        starts = self.state.vocabulary.task_starts
-        sizes = np.diff(starts)
-        if int((sizes * (sizes - 1) // 2).sum()) <= MOST_CANDIDATES:
-            pairs = [
-                np.add(np.triu_indices(size, 1), start) for start, size in zip(starts, sizes, strict=False) if size > 1
-            ]
-            left, right = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), np.int64)
-        else:
-            task = self.rng.choice(
-                len(sizes), MOST_CANDIDATES, p=sizes * (sizes - 1) / float((sizes * (sizes - 1.0)).sum())
-            )
-            left = self.rng.integers(0, sizes[task])
-            right = (left + self.rng.integers(1, sizes[task])) % sizes[task] + starts[task]
-            left = left + starts[task]
-        permitted = self.limits.permits(np.full(len(left), annotator), left, right)
-        return left[permitted].astype(np.int32), right[permitted].astype(np.int32)
-
-    def _asked(self, question: Question) -> Question:
-        """Note that the question is asked: its entries' expected variances, and that it is not asked again."""
-        who, left, right = (np.array([code]) for code in (question.annotator, question.left, question.right))
-        self.limits = (
-            self.limits.without(who, left, right)
-            if self.repeat
-            else self.limits.without_pair(question.left, question.right)
-        )
-        self.state = self.state.expecting(question.annotator, question.left, question.right)
-        self.compared[[question.left, question.right]] += 1
-        return question
+    return "grades" if judgments.kinds == ("grades",) else "mutual-information"
 
 
 def _with_annotators(vocabulary: Vocabulary, named: Ids | None, cost: Mapping[Any, float] | None) -> Vocabulary:

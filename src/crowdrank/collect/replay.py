@@ -1,7 +1,7 @@
 """Policies evaluated on recorded answers: each answer is used once, and unknown to the policy until it asks for it.
 
-At every checkpoint the state is fitted again to all answers so far by Crowd-BT (`refit=True`), and the ranking is
-compared with gold, which no policy sees.
+With `refit`, crowd-bt is fitted again to all answers so far at every checkpoint, and where so many answers came since
+the last fit that beliefs may have drifted. At checkpoints the ranking is compared with gold, which no policy sees.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.policies import Known, Policy, policy_of
-from crowdrank.collect.state import State
+from crowdrank.collect.policies import WITHOUT_BELIEFS, policy_of
+from crowdrank.collect.protocols import Known, Policy
+from crowdrank.collect.state import PRIOR, State
 from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
 from crowdrank.evaluation.evaluate import evaluate
@@ -40,12 +41,13 @@ def replay(
 
     `judgments` are the recorded answers, `budget` how many of them are asked for (default: all). A dict gives policies
     names of their own, to compare several settings of one. `refit=False` ranks by the state that the answers updated
-    one by one. `start` is the state before the first answer (default: `State.start`).
+    one by one. `start` is the state before the first answer; by default with the priors of the active Crowd-BT, since
+    learned ones are fitted by sampling, which takes much longer.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
-    >>> replay(study.judgments, study.gold, ["information-gain", "random"], budget=100)["votes"].to_list()
-    [50, 100, 50, 100]
+    >>> replay(study.judgments, study.gold, ["mutual-information", "random"], budget=40, every=20)["votes"].to_list()
+    [20, 40, 20, 40]
     """
     pairs = as_pairs(judgments)
     if not len(pairs):
@@ -55,7 +57,7 @@ def replay(
     check_whole_number("every", every)
     check(budget >= every, "budget", budget, f"at least {every}, the answers between two checkpoints")
     named = _named(policies)
-    before = State.start(judgments.vocabulary) if start is None else start.over(judgments.vocabulary)
+    before = (State.start(prior=PRIOR) if start is None else start).over(judgments.vocabulary)
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     rows: dict[str, list[Any]] = {"policy": [], "seed": [], "votes": [], "acc": []}
     for number, (name, policy) in enumerate(named.items()):
@@ -114,13 +116,19 @@ class _Collection:
         """Ask until there are so many answers; the state after the last."""
         while len(self.asked) < votes:
             self._ask()
-        if refit:
-            rows = np.sort(self.order[self.asked])
-            pairs = self.pairs
-            asked = Pairs(pairs.annotator[rows], pairs.left[rows], pairs.right[rows], pairs.outcome[rows])
-            self.state = self.state.refit(replace(self.judgments.only("pairs"), pairs=asked))
-        self._update_worth(np.flatnonzero(self.open))
+            due = self.state.learned and self.state.needs_refit and self.policy.name not in WITHOUT_BELIEFS
+            if refit and (due or len(self.asked) == votes):
+                self._refit()
+        if not refit:
+            self._update_worth(np.flatnonzero(self.open))
         return self.state
+
+    def _refit(self) -> None:
+        """Fit all answers so far."""
+        rows, pairs = np.sort(self.order[self.asked]), self.pairs
+        asked = Pairs(pairs.annotator[rows], pairs.left[rows], pairs.right[rows], pairs.outcome[rows])
+        self.state = self.state.refit(replace(self.judgments.only("pairs"), pairs=asked))
+        self._update_worth(np.flatnonzero(self.open))
 
     def _ask(self) -> None:
         """Ask the next question, and update the state and the worth of the others."""
@@ -142,7 +150,10 @@ class _Collection:
 
     def _update_worth(self, rows: NDArray[np.int64]) -> None:
         """Compute the worth of these questions again."""
-        known = Known(self.state, self.compared, len(self.asked) / self.budget)
+        if not len(rows):
+            return
+        answered = self.left[self.asked], self.right[self.asked], self.outcome[self.asked]
+        known = Known(self.state, self.compared, len(self.asked) / self.budget, None, *answered)
         self.worth[rows] = self.policy.worth(known, self.annotator[rows], self.left[rows], self.right[rows], self.rng)
 
 

@@ -1,9 +1,11 @@
 """The state of a collection: beliefs about items and annotators, immutable, and updated by each judgment.
 
 A `State` holds the mean and variance of the score of every entry, a Beta distribution of the quality of every
-annotator, and two counts; its size does not grow with the number of judgments. `update` returns a new state, so threads
-may share one, and a server may keep an earlier one. The beliefs are those of `online-crowd-bt` after the same
-judgments; `refit` replaces them by a fit of `crowd-bt` to all judgments.
+annotator, two counts, and draws of all scores from the last fit; its size does not grow with the number of judgments.
+`update` returns a new state, so threads may share one, and a server may keep an earlier one. `refit` takes over what
+`crowd-bt` finds in all judgments: scores, intervals, draws, quality, and the distributions that new items and
+annotators come from. Each judgment after that updates them as `online-crowd-bt` does, in less than a microsecond, and a
+little less exactly than a fit: `needs_refit` says when to fit again.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.belief_kernels import around, expected_narrowing
-from crowdrank.collect.gain_kernels import STEPS
+from crowdrank.collect.belief import SMALLEST, Belief, Draws, beta_of, crowd_beta, normal_draws
+from crowdrank.collect.belief_kernels import around
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
 from crowdrank.formats import write_files
 from crowdrank.formats.saved_json import load_saved, saved_bytes, saved_codes, saved_names, saved_numbers
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
+from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
 from crowdrank.methods.pairs.votes.online_kernels import play, tie_threshold
 from crowdrank.methods.verdicts import verdicts
 from crowdrank.numerics.compiled import for_work
@@ -39,6 +42,7 @@ from crowdrank.study import (
     Ids,
     JudgmentError,
     Judgments,
+    Pairs,
     Vocabulary,
     entries_in,
     ids,
@@ -46,10 +50,12 @@ from crowdrank.study import (
     recode_tasks,
 )
 
-FORMAT = "crowdrank state 1"
+FORMAT, FORMAT_BEFORE = "crowdrank state 2", "crowdrank state 1"
 WHAT = "state, as State.save writes it"
-SMALLEST = float(np.finfo(np.float64).tiny)  # of variances and counts, which are above 0
 ARRAYS = ("mean", "variance", "alpha", "beta", "counts")
+PRIOR, QUALITY_PRIOR = 4.0, (30.0, 2.0)  # where only the other one is given; also what format 1 had instead of learning
+STEPS = 50  # passes of a loop that one judgment takes as long as
+FEW_NEW, NEW_SHARE = 20, 0.05  # judgments since the last fit after which a new one is due
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +70,8 @@ class State:
     counts: Floats  # of decided judgments and of ties, so far
     prior: float  # virtual wins and losses of every item: scores start with the variance 2 / prior
     quality_prior: tuple[float, float]  # the Beta distribution of quality before any judgment
+    learned: bool = False  # both are learned from the judgments, at every fit
+    fitted: Belief | None = None  # the last fit
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -74,20 +82,29 @@ class State:
         cls,
         vocabulary: Vocabulary | None = None,
         *,
-        prior: float = 4.0,
-        quality_prior: tuple[float, float] = (30.0, 2.0),
+        prior: float | None = None,
+        quality_prior: tuple[float, float] | None = None,
     ) -> State:
-        """The state before any judgment."""
+        """The state before any judgment. By default priors are learned, as in crowd-bt: `refit` replaces them."""
+        learned = prior is None and quality_prior is None
+        if learned:
+            return cls._new(vocabulary, 2 / SCORE_VARIANCE.typical, crowd_beta(np.zeros(0), np.zeros(0)), learned=True)
+        prior, quality_prior = PRIOR if prior is None else prior, quality_prior or QUALITY_PRIOR
         check_positive("prior", prior)
-        check(quality_prior is not None, "quality_prior", quality_prior, "a tuple of two numbers of at least 1")
         check_beta("quality_prior", quality_prior)
+        return cls._new(vocabulary, float(prior), quality_prior, learned=False)
+
+    @classmethod
+    def _new(
+        cls, vocabulary: Vocabulary | None, prior: float, quality_prior: tuple[float, float], *, learned: bool
+    ) -> State:
+        """Every entry and annotator as the priors say."""
         if vocabulary is None:
             vocabulary = Vocabulary(ids([]), ids([]), ids([]), *(np.zeros(0, np.int32),) * 2)
         n, k = vocabulary.n_entries, len(vocabulary.annotators)
         alpha, beta = (np.full(k, float(start)) for start in quality_prior)
-        return cls(
-            vocabulary, np.zeros(n), np.full(n, 2 / prior), alpha, beta, np.zeros(2), float(prior), quality_prior
-        )
+        variance = np.full(n, 2 / prior)
+        return cls(vocabulary, np.zeros(n), variance, alpha, beta, np.zeros(2), prior, quality_prior, learned)
 
     @property
     def ties(self) -> float:
@@ -99,18 +116,51 @@ class State:
         """The expected quality of each annotator."""
         return np.asarray(self.alpha / (self.alpha + self.beta))
 
+    @property
+    def quality_variance(self) -> Floats:
+        """The variance of the quality of each annotator."""
+        size = self.alpha + self.beta
+        return np.asarray(self.alpha * self.beta / (size * size * (size + 1)))
+
+    @property
+    def draws(self) -> Draws:
+        """Draws of all scores together: draw × entry."""
+        if self.fitted is None:
+            return normal_draws(self.mean, self.variance)
+        return self.fitted.moved(self.mean, self.variance)
+
+    @property
+    def interval(self) -> tuple[Floats, Floats]:
+        """The 95 % interval of every score; after a fit, the one that crowd-bt reports."""
+        if self.fitted is None:
+            reach = NORMAL_95 * np.sqrt(self.variance)
+            return self.mean - reach, self.mean + reach
+        return self.fitted.interval(self.mean, self.variance)
+
+    @property
+    def upright(self) -> float:
+        """The probability that not the opposite ranking is right; votes alone cannot say where there are two camps."""
+        return 1.0 if self.fitted is None else self.fitted.upright
+
+    @property
+    def needs_refit(self) -> bool:
+        """Whether so many judgments came since the last fit that beliefs may have drifted."""
+        before = 0.0 if self.fitted is None else self.fitted.judgments
+        return bool(self.counts.sum() - before > max(FEW_NEW, NEW_SHARE * before))
+
     def over(self, vocabulary: Vocabulary) -> State:
         """The same beliefs over another vocabulary; its new entries and annotators start from the priors."""
         if vocabulary is self.vocabulary:
             return self
-        start = State.start(vocabulary, prior=self.prior, quality_prior=self.quality_prior)
+        start = self._new(vocabulary, self.prior, self.quality_prior, learned=self.learned)
         entry = entries_in(vocabulary, self.vocabulary)
         who = recode(vocabulary.annotators, self.vocabulary.annotators)
         mean, variance = start.mean.copy(), start.variance.copy()
         mean[entry >= 0], variance[entry >= 0] = self.mean[entry[entry >= 0]], self.variance[entry[entry >= 0]]
         alpha, beta = start.alpha.copy(), start.beta.copy()
         alpha[who >= 0], beta[who >= 0] = self.alpha[who[who >= 0]], self.beta[who[who >= 0]]
-        return replace(start, mean=mean, variance=variance, alpha=alpha, beta=beta, counts=self.counts)
+        fitted = None if self.fitted is None else self.fitted.over(entry, who, start.mean, start.variance)
+        return replace(start, mean=mean, variance=variance, alpha=alpha, beta=beta, counts=self.counts, fitted=fitted)
 
     def update(self, judgments: Judgments) -> State:
         """The state after these judgments, taken one after the other; new items and annotators are added.
@@ -167,46 +217,56 @@ class State:
         for_work(play, STEPS * len(who))(who, one, other, outcome, *new.values())
         return replace(self, **new)
 
-    def expecting(self, annotator: int, left: int, right: int) -> State:
-        """The state with the variances of two entries as an answer of this annotator is expected to leave them.
-
-        Annotator and entries are given by code.
-        """
-        variance = self.variance.copy()
-        beta = self.alpha[annotator], self.beta[annotator]
-        narrowing = for_work(expected_narrowing, STEPS)(left, right, self.mean, self.variance, *beta, self.ties)
-        for entry, factor in zip((left, right), narrowing, strict=True):
-            variance[entry] *= factor
-        return replace(self, variance=variance)
-
     def refit(self, judgments: Judgments) -> State:
-        """The state that a fit of Crowd-BT to all judgments gives, with the same priors; earlier beliefs are dropped.
+        """What crowd-bt finds in all judgments, with the same priors or learned ones; earlier beliefs are dropped.
 
-        Means are the scores of the fit. Variances are those of each entry given all others.
+        With given priors, means are the most likely scores, and variances those of each entry given the others.
         """
-        vocabulary = joined(self.vocabulary, judgments.vocabulary)
-        start = State.start(vocabulary, prior=self.prior, quality_prior=self.quality_prior)
+        vocabulary, pairs = joined(self.vocabulary, judgments.vocabulary), as_pairs(judgments)
+        start = State.start(vocabulary)
+        if not self.learned:
+            start = self._new(vocabulary, self.prior, self.quality_prior, learned=False)
+        if not len(pairs):
+            return start
+        if not self.learned:
+            return start._around(judgments, pairs)
+        fit = CrowdBT().fit(judgments)
+        ties = float((pairs.outcome == TIE).sum())
+        counts = np.array([len(pairs) - ties, ties])
+        quality = fit.annotator_columns["quality"]
+        width = fit.annotator_columns["quality_high"] - fit.annotator_columns["quality_low"]
+        quality_variance = (width / (2 * NORMAL_95)) ** 2
+        crowd = crowd_beta(quality, quality_variance)
+        start = self._new(vocabulary, 2 / fit.settings["spread"] ** 2, crowd, learned=True)
+        alpha, beta = beta_of(quality, quality_variance)
+        belief = Belief.of(fit, float(len(pairs)))
+        found = State(
+            judgments.vocabulary, belief.mean, belief.variance, alpha, beta, counts, start.prior, start.quality_prior
+        )
+        return replace(found, learned=self.learned, fitted=belief).over(vocabulary)
+
+    def _around(self, judgments: Judgments, pairs: Pairs) -> State:
+        """From the state before any judgment, that after a fit with its priors to all judgments."""
         fit = CrowdBT(prior=self.prior, quality_prior=self.quality_prior, intervals=False).fit(judgments)
-        entry = entries_in(judgments.vocabulary, vocabulary)
-        who = recode(judgments.vocabulary.annotators, vocabulary.annotators)
-        pairs, new = as_pairs(judgments), {name: getattr(start, name).copy() for name in ARRAYS}
-        quality = np.full(len(vocabulary.annotators), 0.5)
+        entry = entries_in(judgments.vocabulary, self.vocabulary)
+        who = recode(judgments.vocabulary.annotators, self.vocabulary.annotators)
+        new = {name: getattr(self, name).copy() for name in ARRAYS}
+        quality = np.full(len(self.vocabulary.annotators), 0.5)
         new["mean"][entry], quality[who] = fit.score, fit.annotator_columns["quality"]
         annotator, left, right = who[pairs.annotator], entry[pairs.left], entry[pairs.right]
         for_work(around, STEPS * len(annotator))(annotator, left, right, pairs.outcome, quality, *new.values())
-        return replace(start, **new)
+        return replace(self, **new)
 
     def consensus(self) -> Consensus:
         """The ranking by the means of the scores."""
-        reach = NORMAL_95 * np.sqrt(self.variance)
-        evidence = np.maximum(self.alpha + self.beta - sum(self.quality_prior), 0.0)
-        columns = {
-            "annotator": self.vocabulary.annotators,
-            "quality": self.quality,
-            "verdict": verdicts(self.quality, evidence),
-        }
-        low, high = self.mean - reach, self.mean + reach
-        return Consensus(self.vocabulary, "online-crowd-bt", self.mean, columns, Fit(), low, high)
+        low, high = self.interval
+        if self.fitted is not None:
+            verdict = self.fitted.verdict
+        else:
+            verdict = verdicts(self.quality, np.maximum(self.alpha + self.beta - sum(self.quality_prior), 0.0))
+        columns = {"annotator": self.vocabulary.annotators, "quality": self.quality, "verdict": verdict}
+        method = "online-crowd-bt" if self.fitted is None else "crowd-bt"
+        return Consensus(self.vocabulary, method, self.mean, columns, Fit(), low, high, upright=self.upright)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a .json file; whole, or not at all."""
@@ -216,13 +276,15 @@ class State:
             for name in ("tasks", "items", "annotators", "entry_task", "entry_item")
         }
         beliefs = {name: getattr(self, name).tolist() for name in ARRAYS}
-        priors = {"prior": self.prior, "quality_prior": list(self.quality_prior), "frame": vocabulary.frame}
-        write_files({path: saved_bytes(FORMAT, {**names, **beliefs, **priors})})
+        priors = {"prior": self.prior, "quality_prior": list(self.quality_prior), "learned": self.learned}
+        fitted = None if self.fitted is None else self.fitted.saved()
+        rest = {"frame": vocabulary.frame, "fitted": fitted}
+        write_files({path: saved_bytes(FORMAT, {**names, **beliefs, **priors, **rest})})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> State:
-        """A state from the file it was saved to."""
-        return load_saved(path, FORMAT, WHAT, cls._restored)
+        """A state from the file it was saved to, by this version or the one before."""
+        return load_saved(path, FORMAT, WHAT, cls._restored, older=(FORMAT_BEFORE,))
 
     @classmethod
     def _restored(cls, saved: Mapping[str, Any]) -> State:
@@ -242,7 +304,14 @@ class State:
             "counts": saved_numbers(saved["counts"], 2, least=0.0),
         }
         first, second = saved["quality_prior"]
-        start = cls.start(vocabulary, prior=float(saved["prior"]), quality_prior=(float(first), float(second)))
+        prior, quality_prior = float(saved["prior"]), (float(first), float(second))
+        check_positive("prior", prior)
+        check(min(quality_prior) > 0, "quality_prior", quality_prior, "above 0")
+        # Format 1 had fixed values by default, where later ones learn.
+        learned = bool(saved.get("learned", (prior, quality_prior) == (PRIOR, QUALITY_PRIOR)))
+        start = cls._new(vocabulary, prior, quality_prior, learned=learned)
+        if saved.get("fitted") is not None:
+            beliefs["fitted"] = Belief.restored(saved["fitted"], len(entry_item), len(annotators))
         return replace(start, **beliefs)
 
     def __repr__(self) -> str:
