@@ -1,0 +1,157 @@
+"""Questions and judgments of an annotator."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from sqlalchemy import Connection
+
+from crowdrank.server.answers import check_for
+from crowdrank.server.content import shown_item, task_name
+from crowdrank.server.context import Annotator, Served, Study
+from crowdrank.server.errors import ApiError
+from crowdrank.server.schemas import AnswerBody, JudgmentBody, JudgmentsBody, Key
+from crowdrank.server.times import as_date
+from crowdrank.store import judgments, questions, studies
+from crowdrank.store.access import Holder
+from crowdrank.store.judgments import Answer
+from crowdrank.store.tables import Record
+
+router = APIRouter()
+NO_MORE = {
+    "paused": "the study is paused; come back later",
+    "closed": "the study is closed: thank you",
+    "frozen": "the study is closed: thank you",
+}
+
+
+@router.get("/questions")
+def next_questions(study: Study, me: Annotator, count: Annotated[int, Query(ge=1, le=100)] = 5) -> dict[str, Any]:
+    """The questions you have, and new ones up to `count`. They are yours until they are answered or their time ends."""
+    caps = study.file.collection.caps
+    with study.database.write_quickly() as connection:
+        of_study = studies.locked(connection, study.id)
+        now = time.time()  # not before: the lock may have taken long
+        if questions.expire(connection, study.id, now, caps.seconds):
+            of_study = studies.read_study(connection, study.id)
+        who = questions.annotator_row(connection, me.annotator_id)
+        if of_study.state == "open":
+            wanted = studies.wanted_items(connection, study.id)
+            checks = sum(study.engine.rng.random() < study.file.collection.gold_share for _ in range(count))
+            offer = questions.Offer(study.engine.candidates(wanted), study.engine.checks(), checks, bool(wanted))
+            leased = questions.lease(connection, of_study, who, study.file.kind, offer, count, caps, now)
+        else:
+            have = questions.open_questions(connection, who.id) if of_study.state == "paused" else []
+            leased = questions.Leased(have[:count], NO_MORE[of_study.state], of_study.state)
+        shown = _shown(connection, study, leased.questions)
+    study.engine.took(leased.questions)
+    progress = {"done": who.judgments, "limit": caps.annotator}
+    return {"questions": shown, "progress": progress, "reason": leased.reason, "code": leased.code}
+
+
+def _shown(connection: Connection, study: Served, rows: list[Record]) -> list[dict[str, Any]]:
+    """Questions with the content of their items."""
+    items = study.contents.of(connection, study.id, ((row.task, name) for row in rows for name in row.items))
+    media = f"{study.path}/api/v1/studies/{study.file.name}/media"
+    return [
+        {
+            "id": str(getattr(row, "question_id", None) or row.id),
+            "kind": row.kind,
+            "task": task_name(row.task),
+            "items": [shown_item(items[row.task, name], media) for name in row.items if (row.task, name) in items],
+        }
+        for row in rows
+    ]
+
+
+@router.post("/judgments", responses={422: {"description": "none of the judgments could be stored"}})
+def submit(study: Study, me: Annotator, body: JudgmentsBody | list[JudgmentBody], response: Response) -> dict[str, Any]:
+    """Store judgments. The answer names the keys that are stored, durably; a key is stored once."""
+    given = body.judgments if isinstance(body, JudgmentsBody) else body
+    answers = [_answer(each, each.key, each.question) for each in given]
+    caps = study.file.collection.caps
+    with study.database.write() as connection:
+        of_study = _accepting(connection, study)
+        done = judgments.submit(connection, of_study, _id(me), answers, check_for(study.file), caps)
+    study.changed()
+    if not done.refused:
+        return {"stored": done.stored}
+    refused = [{"key": key, "error": error} for key, error in done.refused]
+    if not done.stored:
+        response.status_code = 422
+        return {"stored": [], "refused": refused, "error": refused[0]["error"], "code": "refused"}
+    return {"stored": done.stored, "refused": refused}
+
+
+@router.get("/judgments")
+def history(
+    study: Study,
+    me: Annotator,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=0, le=1 << 31)] = None,
+) -> dict[str, Any]:
+    """Your judgments, newest first."""
+    with study.database.read() as connection:
+        rows = judgments.history(connection, _id(me), limit, before)
+        shown = _shown(connection, study, list(rows))
+    return {
+        "judgments": [
+            {
+                "key": row.key,
+                "question": question,
+                **({"skip": True} if row.status == "skipped" else row.answer),
+                "at": as_date(row.created),
+                "number": row.id,
+            }
+            for row, question in zip(rows, shown, strict=True)
+        ]
+    }
+
+
+@router.delete("/judgments/{key:path}")
+def undo(study: Study, me: Annotator, key: Key) -> dict[str, Any]:
+    """Take a judgment back; its question is yours again."""
+    with study.database.write() as connection:
+        _accepting(connection, study)
+        row = judgments.current(connection, _id(me), key)
+        if not judgments.withdraw(connection, study.id, _id(me), key, study.file.collection.caps.seconds):
+            raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
+        assert row is not None
+        question = _shown(connection, study, [row])[0]
+    study.changed()
+    return {"withdrawn": key, "question": question}
+
+
+@router.put("/judgments/{key:path}")
+def edit(study: Study, me: Annotator, key: Key, body: AnswerBody) -> dict[str, Any]:
+    """Answer the same question otherwise; the answer before is kept, but does not count."""
+    if body.skip:
+        raise ApiError(422, "an answer cannot become a skip; take it back with DELETE", "not_valid")
+    with study.database.write() as connection:
+        _accepting(connection, study)
+        given = _answer(body, key, "")
+        if judgments.edit(connection, study.id, _id(me), key, given, check_for(study.file)) is None:
+            raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
+    study.changed()
+    return {"stored": [key]}
+
+
+def _accepting(connection: Connection, study: Served) -> Record:
+    """The row of the study, locked, if it takes judgments."""
+    row = studies.locked(connection, study.id)
+    if row.state in ("closed", "frozen"):
+        raise ApiError(409, "the study is closed; it takes no more judgments", "closed")
+    return row
+
+
+def _answer(body: AnswerBody, key: str, question: str) -> Answer:
+    if body.details is not None and len(str(body.details)) > 5000:
+        raise ApiError(422, "details: more than 5,000 characters", "not_valid")
+    return Answer(key, question, body.answer(), body.seconds, body.details)
+
+
+def _id(me: Holder) -> int:
+    assert me.annotator_id is not None
+    return me.annotator_id

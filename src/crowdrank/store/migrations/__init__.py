@@ -1,0 +1,1 @@
+"""Alembic's migrations: `versions/` has one file for each schema."""

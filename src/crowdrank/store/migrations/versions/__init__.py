@@ -1,0 +1,1 @@
+"""One file for each schema, each naming the one before."""
