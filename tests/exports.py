@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -373,3 +376,31 @@ COLUMNS = {
     "batch.csv": {"item": "image_url", "grade": "relevance"},
     "forms.csv": {"left": "image_a", "right": "image_b", "winner": "better"},
 }
+
+
+def write_ods(path: Path, rows: list[list[Any]]) -> None:
+    """A sheet as LibreOffice writes it."""
+
+    def cell(value: Any) -> str:
+        kind = 'string"' if isinstance(value, str) else f'float" office:value="{value}"'
+        return f'<table:table-cell office:value-type="{kind}><text:p>{escape(str(value))}</text:p></table:table-cell>'
+
+    names = "".join(
+        f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    lines = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
+    content = (
+        f'<?xml version="1.0" encoding="UTF-8"?><office:document-content{names} office:version="1.3"><office:body>'
+        f'<office:spreadsheet><table:table table:name="Sheet1">{lines}</table:table></office:spreadsheet>'
+        "</office:body></office:document-content>"
+    )
+    mime = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", mime)
+        archive.writestr("content.xml", content)
+        archive.writestr(
+            "META-INF/manifest.xml",
+            f'<manifest:manifest xmlns:manifest="{manifest}"><manifest:file-entry manifest:full-path="/" '
+            f'manifest:media-type="{mime}"/></manifest:manifest>',
+        )

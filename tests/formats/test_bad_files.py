@@ -269,7 +269,7 @@ def test_paths_that_are_no_files(tmp_path):
         (b"item,score\nx,\n", "v.csv:2: score is missing"),
         (
             b"item,annotator\nx,ann\n",
-            "v.csv: needs item and one of grade, score, rank; the columns are item, annotator",
+            "v.csv: needs item and one of grade, score, rank, or left, right and winner; the columns are item, anno",
         ),
         (b"itm,grade\nx,1\n", "itm (did you mean 'item'?)"),
         (b"taks,item,grade\nt,x,1\n", "v.csv: unknown column 'taks'; did you mean 'task'?"),

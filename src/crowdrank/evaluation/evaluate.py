@@ -108,7 +108,7 @@ def evaluate_matched(
     lists = matching.graded_lists(matching.order(rank), condensed=unjudged == "ignore") if "grades" in wanted else None
     orders = matching.orders(rank) if "orders" in wanted else None
     values = np.stack([measure.per_task(lists, orders) for measure in chosen], axis=1)
-    notes = [*matching.notes, *_without_gold(matching, rank, unjudged), *_not_retrieved(matching, rank)]
+    notes = [*matching.notes, *_not_used(matching, rank, unjudged)]
     if lists is not None:
         graded = [column for column, measure in enumerate(chosen) if measure.family.computed_from == "grades"]
         notes += _empty_tasks(values, graded, lists, skip_empty)
@@ -126,6 +126,14 @@ def mean_defined(values: Floats) -> Floats:
     mean: Floats = np.full(values.shape[1], np.nan)
     np.divide(total, count, out=mean, where=count > 0)
     return mean
+
+
+def _not_used(matching: Matching, rank: NDArray[np.int32], unjudged: Unjudged) -> list[str]:
+    """Notes on ranked items without gold, and on gold without a ranked item."""
+    if not len(matching.better):
+        return [*_without_gold(matching, rank, unjudged), *_not_retrieved(matching, rank)]
+    count = matching.n_gold - int(matching.ranked_pairs(rank).sum())
+    return [f"{count:,} of {matching.n_gold:,} gold pairs have an item that is not ranked: not used"] if count else []
 
 
 def _without_gold(matching: Matching, rank: NDArray[np.int32], unjudged: Unjudged) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.evaluation.kernels import GradedLists, Ints, PositiveGrades
-from crowdrank.evaluation.order import RankingAndGold
+from crowdrank.evaluation.order import KnownPairs, RankingAndGold
 from crowdrank.study import UNNAMED_TASK, Floats, Gold, Ids, JudgmentError, Vocabulary, recode_tasks
 
 
@@ -23,8 +23,10 @@ class Matching:
     task: Ints  # of each entry, ascending
     gold: Floats  # of each entry, NaN where there is none
     ideal: PositiveGrades  # all gold of these tasks, ranked or not, best first
-    n_gold: int
+    n_gold: int  # values, or pairs
     top_grade: float
+    better: Ints  # of gold that is pairs: the vocabulary's entries
+    worse: Ints
     notes: tuple[str, ...]
 
     def order(self, rank: NDArray[np.int32]) -> NDArray[np.intp]:
@@ -63,11 +65,20 @@ class Matching:
             top_grade=self.top_grade,
         )
 
-    def orders(self, rank: NDArray[np.int32]) -> RankingAndGold:
-        """The two orders of the items that have both a rank and gold."""
+    def orders(self, rank: NDArray[np.int32]) -> RankingAndGold | KnownPairs:
+        """The two orders of the items that have both a rank and gold; or the known pairs of ranked items."""
+        if len(self.better):
+            used = self.ranked_pairs(rank)
+            better, worse = self.better[used], self.worse[used]
+            task = self.task[np.searchsorted(self.entry, better)]
+            return KnownPairs.of(len(self.tasks), task, rank[better], rank[worse])
         rank = rank[self.entry]
         both = (rank > 0) & ~np.isnan(self.gold)
         return RankingAndGold.of(len(self.tasks), self.task[both], rank[both], self.gold[both])
+
+    def ranked_pairs(self, rank: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of the known pairs have two ranked items."""
+        return (rank[self.better] > 0) & (rank[self.worse] > 0)
 
 
 def _spread(slot: Ints, alphabet: Ints) -> Ints:
@@ -91,8 +102,9 @@ def match(vocabulary: Vocabulary, gold: Gold) -> Matching:
                 f"the ranking has no column task, but gold has {len(known.tasks):,} tasks; add the column"
             )
         raise JudgmentError(f"the ranking and gold share no task; {_examples('tasks', vocabulary.tasks, known.tasks)}")
-    value = gold.align(vocabulary)
-    if np.all(np.isnan(value)):
+    better, worse = gold.pairs_in(vocabulary)
+    value = np.full(vocabulary.n_entries, np.nan) if gold.kind == "pair" else gold.align(vocabulary)
+    if np.all(np.isnan(value)) and not len(better):
         raise JudgmentError(f"no ranked item has gold; {_examples('items', vocabulary.items, known.items)}")
     shared = np.flatnonzero(own_task >= 0)
     number = np.full(len(vocabulary.tasks), -1, dtype=np.int64)
@@ -108,8 +120,10 @@ def match(vocabulary: Vocabulary, gold: Gold) -> Matching:
         task=number[vocabulary.entry_task[entry]],
         gold=value[entry],
         ideal=PositiveGrades.of(gold_task, gold_value),
-        n_gold=len(gold_value),
-        top_grade=float(np.nanmax(gold.value)),
+        n_gold=len(gold) if gold.kind == "pair" else len(gold_value),
+        top_grade=0.0 if gold.kind == "pair" else float(np.nanmax(gold.value)),
+        better=better,
+        worse=worse,
         notes=_unmatched_tasks(len(vocabulary.tasks) - len(shared), len(known.tasks) - len(shared)),
     )
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from crowdrank.evaluation import kernels, order
 from crowdrank.evaluation.kernels import GradedLists
-from crowdrank.evaluation.order import RankingAndGold
+from crowdrank.evaluation.order import KnownPairs, RankingAndGold
 from crowdrank.settings import SettingError, did_you_mean
 from crowdrank.study import Floats, Gold, GoldKind, JudgmentError
 
@@ -70,6 +70,7 @@ DEFAULTS: dict[GoldKind, tuple[str, ...]] = {
     "grade": ("ndcg@10", "map", "acc", "tau"),
     "score": ("acc", "tau", "spearman"),
     "rank": ("acc", "tau", "spearman"),
+    "pair": ("acc", "tau"),
 }
 
 
@@ -82,7 +83,7 @@ class Measure:
     depth: int | None = None
     persistence: float | None = None
 
-    def per_task(self, lists: GradedLists | None, orders: RankingAndGold | None) -> Floats:
+    def per_task(self, lists: GradedLists | None, orders: RankingAndGold | KnownPairs | None) -> Floats:
         """Its value in each task."""
         if self.family.computed_from == "orders":
             return self.family.compute(orders)
@@ -138,6 +139,10 @@ def choose(names: str | Iterable[str] | None, gold: Gold) -> list[Measure]:
     if not chosen:
         raise SettingError(f"no measure is named; the measures are {', '.join(known_names())}")
     for each in chosen:
+        if gold.kind == "pair" and each.name not in DEFAULTS["pair"]:
+            raise JudgmentError(
+                f"{each.name} needs a gold value of each item; this gold has pairs: use {', '.join(DEFAULTS['pair'])}"
+            )
         if each.family.computed_from == "grades" and gold.kind != "grade":
             raise JudgmentError(
                 f"{each.name} needs gold grades; this gold has {gold.kind}s: use {', '.join(ORDER_MEASURES)}"

@@ -65,6 +65,22 @@ class PairCounts:
     discordant: Ints
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownPairs:
+    """How a ranking agrees with pairs of which one item is known to be better."""
+
+    pairs: PairCounts
+
+    @staticmethod
+    def of(n_tasks: int, task: Ints, better: NDArray[np.int32], worse: NDArray[np.int32]) -> KnownPairs:
+        """From the task of each pair and the ranks (1 is best) of its items."""
+        every, same, right = (
+            np.bincount(task[rows], minlength=n_tasks)
+            for rows in (np.full(len(task), True), better == worse, better < worse)
+        )
+        return KnownPairs(PairCounts(every, every - same, right, every - same - right))
+
+
 def inversions(level: Ints, task: Ints, n_tasks: int) -> Ints:
     """Per task (ascending), the number of pairs of rows in which the earlier row has the higher level.
 
@@ -92,13 +108,13 @@ def inversions(level: Ints, task: Ints, n_tasks: int) -> Ints:
     return count.astype(np.int64)
 
 
-def accuracy(orders: RankingAndGold) -> Floats:
+def accuracy(orders: RankingAndGold | KnownPairs) -> Floats:
     """The share of pairs of different gold that the scores put strictly in the same order; tied scores are wrong."""
     pairs = orders.pairs
     return _defined(pairs.concordant, pairs.different_gold)
 
 
-def kendall(orders: RankingAndGold) -> Floats:
+def kendall(orders: RankingAndGold | KnownPairs) -> Floats:
     """Kendall's τ-b; 0 where all scores are tied, NaN where all gold values are."""
     pairs = orders.pairs
     scale = np.sqrt(pairs.different_gold.astype(float) * np.maximum(pairs.different_score, 1))

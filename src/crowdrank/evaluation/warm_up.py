@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from crowdrank.study import LEFT, RIGHT, TIE, Grades, Judgments, Pairs, Rankings, Vocabulary, ids
@@ -13,7 +15,9 @@ def tiny_study(like: Judgments) -> Judgments:
     words = Vocabulary(ids(["t"]), ids("xyz"), ids("abc"), np.zeros(3, np.int32), code)
     who, entry = np.repeat(code, 3), np.tile(code, 3)
     outcome = np.array([LEFT, RIGHT, TIE], np.int8)
-    has = {name: None if getattr(like.pairs, name) is None else np.ones(3) for name in ("weight", "strength")}
+    has: dict[str, Any] = {
+        name: None if getattr(like.pairs, name) is None else np.ones(3) for name in ("weight", "strength")
+    }
     below = np.full(3, bool(like.rankings.unlisted_below.any()))
     study = Judgments(
         words,

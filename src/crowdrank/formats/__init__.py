@@ -17,11 +17,12 @@ from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.encode_gold import gold_of, scores_of
 from crowdrank.formats.exports import sources_of
-from crowdrank.formats.files import PREFLIB, TREC_LETOR, kind_of, of_file, refuse_same_files
+from crowdrank.formats.files import PREFLIB, TREC_LETOR, kind_of, matching_files, of_file, refuse_same_files
 from crowdrank.formats.preflib_text import preflib_text
 from crowdrank.formats.scales import check_scale
 from crowdrank.formats.source import Source, as_text, of_frame
 from crowdrank.formats.trec_letor import disambiguate_tags
+from crowdrank.formats.vote_context import VoteContext
 from crowdrank.formats.writing import packed, write_all
 from crowdrank.study import FrameT, Gold, JudgmentError, Judgments
 
@@ -33,6 +34,9 @@ def read(
     columns: Mapping[str, str] | None = None,
     top_k: bool | None = None,
     scale: Sequence[str] | None = None,
+    covariates: Sequence[str] = (),
+    by: str | None = None,
+    trusted: Sequence[Any] | None = None,
 ) -> Judgments[pl.DataFrame]:
     """Judgments from files of any kinds, over one vocabulary.
 
@@ -45,9 +49,17 @@ def read(
     What other tools export (Label Studio, Argilla, PrefLib, …: docs/formats.md) is recognised by its content; there
     `columns={"left": "data.answer_a"}` leads into nested parts. Grades in words need their order, from the worst to
     the best: `scale=["bad", "good"]`. `origin` and `notes` of the result say what was understood and left out.
-    `-` is standard input. The same file may not be given twice.
+    `-` is standard input; `votes/*.parquet` stands for all files that match. The same file may not be given twice.
+
+    `covariates` of pairs are numbers that may sway a vote, as the lengths of two answers: `length_a-length_b` is the
+    difference of two columns, `length` a column that is positive where it favours the left item, and
+    `family=family_a-family_b` says which side has the value of the first column, such as the annotator's own family.
+    `by` is the column of categories within which items may be better or worse than overall. `trusted` are the
+    annotators by whom the others are measured. bradley-terry, thurstone, crowd-bt and crowd-thurstone use them.
     """
-    return judgments_of(_sources(paths, columns or {}), columns or {}, top_k=top_k, scale=check_scale(scale))
+    context, given = VoteContext(covariates, by, trusted), columns or {}
+    sources = _sources(paths, {**given, "by": by} if by else given)
+    return judgments_of(sources, given, top_k=top_k, scale=check_scale(scale), context=context)
 
 
 def read_by(
@@ -66,6 +78,7 @@ def read_by(
 def _sources(paths: Sequence[FilePath], given: Mapping[str, str]) -> list[Source]:
     if not paths:
         raise JudgmentError("no file to read")
+    paths = [found for path in paths for found in matching_files(path)]
     refuse_same_files(paths)
     return disambiguate_tags([source for path in paths for source in sources_of(path, "judgments", given)])
 
@@ -75,12 +88,27 @@ def judgments(
     *frames: pl.DataFrame | pl.LazyFrame | Mapping[str, Any],
     columns: Mapping[str, str] | None = None,
     top_k: bool | None = None,
+    covariates: Sequence[str] = (),
+    by: str | None = None,
+    trusted: Sequence[Any] | None = None,
 ) -> Judgments[pl.DataFrame]: ...
 @overload
 def judgments(
-    *frames: FrameT, columns: Mapping[str, str] | None = None, top_k: bool | None = None
+    *frames: FrameT,
+    columns: Mapping[str, str] | None = None,
+    top_k: bool | None = None,
+    covariates: Sequence[str] = (),
+    by: str | None = None,
+    trusted: Sequence[Any] | None = None,
 ) -> Judgments[FrameT]: ...
-def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: bool | None = None) -> Judgments:
+def judgments(
+    *frames: Any,
+    columns: Mapping[str, str] | None = None,
+    top_k: bool | None = None,
+    covariates: Sequence[str] = (),
+    by: str | None = None,
+    trusted: Sequence[Any] | None = None,
+) -> Judgments:
     """Judgments from data frames of any library, as `read` reads them from files; results are frames like the first.
 
     >>> judgments({"annotator": ["ann"], "left": [1], "right": [2], "winner": [1]})
@@ -89,13 +117,16 @@ def judgments(*frames: Any, columns: Mapping[str, str] | None = None, top_k: boo
     if not frames:
         raise JudgmentError("no data frame to read")
     numbered = [of_frame(frame, number if len(frames) > 1 else None) for number, frame in enumerate(frames, 1)]
-    return judgments_of([source for source, _ in numbered], columns or {}, top_k=top_k, frame=numbered[0][1])
+    context = VoteContext(covariates, by, trusted)
+    sources, frame = [source for source, _ in numbered], numbered[0][1]
+    return judgments_of(sources, columns or {}, top_k=top_k, frame=frame, context=context)
 
 
 def read_gold(*paths: FilePath, columns: Mapping[str, str] | None = None, scale: Sequence[str] | None = None) -> Gold:
     """Gold from files with the columns item, one of grade, score (higher is better) or rank, and optionally task.
 
-    TREC qrels are gold too, and what exports of Label Studio and Toloka say is known.
+    Gold may also be pairs (left, right, winner; or winner, loser): it measures rankings, by acc and tau. TREC qrels are
+    gold too, and what exports of Label Studio and Toloka say is known.
     """
     if not paths:
         raise JudgmentError("no file to read")
@@ -134,6 +165,13 @@ def read_folds(path: FilePath) -> dict[str, str]:
         np.array(differs), lambda row: f"task {tasks[row]!r} is also in fold {folds[tasks[row]]!r}; it must be in one"
     )
     return folds
+
+
+def read_annotators(path: FilePath) -> list[str]:
+    """The names in the column annotator of a file, each once."""
+    source = of_file(path)
+    source.require("annotator")
+    return list(dict.fromkeys(as_text(source.ids("annotator")).str.strip_chars().to_list()))
 
 
 def write(table: Consensus | Judgments | Gold | Any, path: FilePath, *, csv_safe: bool = False) -> None:

@@ -27,6 +27,7 @@ class Part:
     outcome: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
     pair_columns: dict[str, Floats] = field(default_factory=dict)  # weight and strength, if there are such columns
     time: Floats | None = None
+    side: Floats = field(default_factory=lambda: np.zeros(0))  # of pairs: -1 where left and right were exchanged
 
     @property
     def entry_roles(self) -> tuple[str, ...]:
@@ -43,7 +44,7 @@ class StudyBuilder:
     def code(self, part: Part, role: str, *, of: str | None = None, column: str | None = None) -> None:
         """Add a column of ids that every row must have; blanks alone count as an empty cell."""
         column = column or part.roles[role]
-        coded = self.names[of or role].add(part.source.ids(column))
+        coded = self.names[of or role].add_pieces(piece.ids(column) for piece in part.source.pieces(column))
         blank = (coded.distinct.str.strip_chars() == "").to_numpy()
         if blank.any():
             part.source.refuse(blank[coded.number], lambda _: f"{column} is missing")

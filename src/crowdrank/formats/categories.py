@@ -16,15 +16,8 @@ MOST_CATEGORIES = 100
 
 def by_category(sources: Sequence[Source], by: str) -> dict[str, list[Source]]:
     """The rows of all sources by their category, sorted; rows without a category are in none."""
-    labels = [_labels(source, by) for source in sources]
-    names = sorted({name for label in labels for name in label.drop_nulls().unique()})
-    if len(names) > MOST_CATEGORIES:
-        raise JudgmentError(
-            f"{by} has {len(names):,} values, as {shorten(names[0])!r} and {shorten(names[-1])!r}: --by is for at most "
-            f"{MOST_CATEGORIES} categories; --column task={by} ranks within each"
-        )
-    if not names:
-        raise JudgmentError(f"{by} is empty in all rows: there is no category")
+    labels = [labels_of(source, by) for source in sources]
+    names = category_names(labels, by)
     parts = {
         name: [
             replace(source.rows_where((label == name).fill_null(False).to_numpy()), notes=())
@@ -39,7 +32,21 @@ def by_category(sources: Sequence[Source], by: str) -> dict[str, list[Source]]:
     return parts
 
 
-def _labels(source: Source, by: str) -> pl.Series:
+def category_names(labels: Sequence[pl.Series], by: str) -> list[str]:
+    """The categories of all sources, sorted."""
+    names = sorted({name for label in labels for name in label.drop_nulls().unique()})
+    if len(names) > MOST_CATEGORIES:
+        raise JudgmentError(
+            f"{by} has {len(names):,} values, as {shorten(names[0])!r} and {shorten(names[-1])!r}: --by is for at most "
+            f"{MOST_CATEGORIES} categories; --column task={by} ranks within each"
+        )
+    if not names:
+        raise JudgmentError(f"{by} is empty in all rows: there is no category")
+    return names
+
+
+def labels_of(source: Source, by: str) -> pl.Series:
+    """The category of each row, null where it has none."""
     column = source.by or by
     known = [*source.columns, *source.paths]
     if not source.by and column not in known:

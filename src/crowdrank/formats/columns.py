@@ -95,6 +95,12 @@ def kind_of(
     )
 
 
+def holds_pairs(name: str, columns: Sequence[str], given: Mapping[str, str], paths: Sequence[str] = ()) -> bool:
+    """Whether a table of gold says which of two items is better, not how good an item is."""
+    found = roles(name, columns, given, paths).keys()
+    return "item" not in found and ({"left", "right", "winner"} <= found or {"winner", "loser"} <= found)
+
+
 def unused(name: str, columns: Sequence[str], given: Mapping[str, str], paths: Sequence[str], kind: Kind) -> list[str]:
     """Notes on columns of weights and strengths that judgments of this kind cannot have."""
     found = roles(name, columns, given, paths)
@@ -116,7 +122,7 @@ def value_of(
         if "item" in found and kind in found:
             return kind, _checked(name, columns, found, ("item", kind), optional=("task",))
     raise JudgmentError(
-        f"{name}: needs item and one of {', '.join(kinds)}; "
+        f"{name}: needs item and one of {', '.join(kinds)}{', or left, right and winner' * ('grade' in kinds)}; "
         f"the columns are {_with_hints(columns)}{_column_options(columns, found, kinds)}"
     )
 

@@ -29,7 +29,10 @@ def table_of(judgments: Judgments) -> pl.DataFrame:
 
 
 def gold_table(gold: Gold) -> pl.DataFrame:
-    """Gold as a table: task, item, and grade, score or rank."""
+    """Gold as a table: task, item, and grade, score or rank; or task, winner and loser."""
+    if gold.kind == "pair":
+        better, worse = (_entry(gold.vocabulary, side) for side in (gold.better, gold.worse))
+        return pl.DataFrame({"task": better["task"], "winner": better["item"], "loser": worse["item"]})
     vocabulary, value = gold.vocabulary, -gold.value if gold.kind == "rank" else gold.value
     return pl.DataFrame({**_entry(vocabulary, np.arange(vocabulary.n_entries)), gold.kind: value})
 

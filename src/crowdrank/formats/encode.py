@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -13,18 +15,22 @@ from crowdrank.convert import stacked_or_none, unshown_order
 from crowdrank.formats.builder import Part, StudyBuilder
 from crowdrank.formats.columns import NAMES, PAIR_COLUMNS, kind_of, unused
 from crowdrank.formats.encode_lists import MOST_EQUAL, joined, lists_of_part, short_lists, stacked
-from crowdrank.formats.names import Names
+from crowdrank.formats.names import Coded, Names
 from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, as_text, shorten
-from crowdrank.formats.times import as_seconds
+from crowdrank.formats.source import joined as joined_pieces
+from crowdrank.formats.times import as_seconds, from_any_start
+from crowdrank.formats.vote_context import VoteContext, categories_of, covariates_of, trusted_among
 from crowdrank.study import (
     LEFT,
     RIGHT,
     TIE,
     UNNAMED_TASK,
+    Codes,
     Floats,
     Frame,
     Grades,
+    Ids,
     JudgmentError,
     Judgments,
     Pairs,
@@ -39,6 +45,7 @@ NO_ANNOTATOR = "anonymous"
 LARGEST = 1e15  # grade, rank, weight or strength
 TOO_LARGE = f"is too large; the limit is {LARGEST:g}: use other units"
 UNDECIDED = 2  # neither LEFT, RIGHT nor TIE
+NO_CONTEXT = VoteContext()
 
 
 def judgments_of(
@@ -48,6 +55,7 @@ def judgments_of(
     top_k: bool | None = None,
     scale: Sequence[str] | None = None,
     frame: Frame = "polars",
+    context: VoteContext = NO_CONTEXT,
 ) -> Judgments:
     """The judgments of all sources over one vocabulary; `scale` are the words for grades, the worst first."""
     study, notes = StudyBuilder("task", "item", "annotator"), list[str]()
@@ -67,11 +75,19 @@ def judgments_of(
     if top_k is None:  # with --top-k or --no-top-k the user has decided what unlisted items mean
         notes += short_lists(rankings, vocabulary)
     notes += [note for kind, names in study.names.items() for note in names.differ_by_spelling(kind)]
+    pairs, categories = _with_context(_all_pairs(study, of_kind["pairs"]), of_kind["pairs"], context)
+    trusted = None
+    if context.trusted is not None:
+        trusted, unknown = trusted_among(vocabulary.annotators, context.trusted)
+        notes += unknown
     return Judgments(
         vocabulary=vocabulary,
         grades=_all_grades(study, of_kind["grades"]),
-        pairs=_all_pairs(study, of_kind["pairs"]),
+        pairs=pairs,
         rankings=rankings,
+        covariates=tuple(context.covariates),
+        categories=categories,
+        trusted=trusted,
         notes=tuple(notes),
         origin=tuple(_origin(part) for part in study.parts),
     )
@@ -92,11 +108,15 @@ def _add_time(part: Part, given: Mapping[str, str]) -> list[str]:
     if "time" not in part.roles:
         return []
     column = part.roles["time"]
-    seconds = as_seconds(part.source.load(column))
-    if seconds is not None:
-        part.time = seconds
+    pieces = [piece.load(column) for piece in part.source.pieces(column)]
+    seconds = [as_seconds(piece) for piece in pieces]
+    if any(found is not None for found in seconds):
+        part.time = cast(Floats, stacked_or_none(seconds, [len(piece) for piece in pieces], np.nan))
+        if from_any_start(part.time) and "time" not in given:
+            how = "read as seconds, the smallest first; if they are durations, rename the column"
+            return [f"{part.source.name}: column {column!r} holds small numbers, no dates: {how}"]
         return []
-    problem = f"{part.source.name}: column {column!r} holds no dates (such as 2024-05-31T12:00:00Z)"
+    problem = f"{part.source.name}: column {column!r} holds no dates (such as 2024-05-31T12:00:00Z) and no numbers"
     if "time" in given:
         raise JudgmentError(problem)
     return [f"{problem}: not used"]
@@ -130,7 +150,8 @@ def _add_source(study: StudyBuilder, source: Source, columns: Mapping[str, str],
         else:
             study.fill(part, role, name)
     if "list" in roles:
-        part.coded["list"] = Names().add(source.ids(roles["list"]))
+        lists = (piece.ids(roles["list"]) for piece in source.pieces(roles["list"]))
+        part.coded["list"] = Names().add_pieces(lists)
     study.parts.append(part)
     return part
 
@@ -188,45 +209,74 @@ def _above_zero(part: Part, role: str) -> Floats:
 
 def _outcomes(part: Part) -> NDArray[np.int8]:
     """Who won each pair. The winner is an item's id, the name of its column (left, right), or a word for a tie."""
-    column, left, right = part.roles["winner"], part.coded["left"], part.coded["right"]
-    winner = as_text(part.source.ids(column))
-    outcome = _decoded(part, winner)
+    answers, found, start = _answers(part), [], 0
+    for source in part.source.pieces(part.roles["winner"]):
+        winner = as_text(source.ids(part.roles["winner"]))
+        left, right = (
+            Coded(part.coded[role].distinct, part.coded[role].number[start : start + len(winner)])
+            for role in ("left", "right")
+        )
+        found.append(_piece_outcomes(part, source, answers, winner, left, right))
+        start += len(winner)
+    return joined_pieces(found)
+
+
+def _piece_outcomes(
+    part: Part, source: Source, answers: WinnerTexts, winner: pl.Series, left: Coded, right: Coded
+) -> NDArray[np.int8]:
+    """The outcomes of some rows."""
+    outcome = answers.decoded(winner, left, right)
     if (outcome == UNDECIDED).any():  # names have no blanks around them; to strip only if necessary is faster
         winner = winner.str.strip_chars()
-        outcome = _decoded(part, winner)
+        outcome = answers.decoded(winner, left, right)
 
     def message(row: int) -> str:
         items = f"neither {shorten(left.name(row))!r} nor {shorten(right.name(row))!r}"
-        return f"{column} {shorten(winner[row])!r} is {items}"
+        return f"{part.roles['winner']} {shorten(winner[row])!r} is {items}"
 
     undecided = outcome == UNDECIDED
     advice = f"where neither won, write {TIE_WORDS[0]!r}"
     if undecided.any() and set(winner.unique()) <= NUMBERED:
         advice = "this does not say which item it means: write 'left' or 'right', or the id of the winner"
-    part.source.refuse(undecided, message, advice)
+    source.refuse(undecided, message, advice)
     return outcome
 
 
-def _decoded(part: Part, winner: pl.Series) -> NDArray[np.int8]:
-    """The outcome for each text in the column of winners, UNDECIDED where the text is not known."""
+class WinnerTexts(NamedTuple):
+    """What the texts in the column of winners mean, for all rows of a table."""
+
+    alphabet: pl.Enum
+    meaning: NDArray[np.int8]  # of each text; the last one is for -1, texts not in the alphabet
+    left: Codes  # the number of each left item in the alphabet
+    right: Codes
+
+    def decoded(self, winner: pl.Series, left: Coded, right: Coded) -> NDArray[np.int8]:
+        """The outcome for each text, UNDECIDED where the text is not known."""
+        code = winner.cast(self.alphabet, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        outcome: NDArray[np.int8] = self.meaning[code]
+        for side, table, shown in ((RIGHT, self.right, right), (LEFT, self.left, left)):
+            outcome[code == table[shown.number]] = side
+        return outcome
+
+
+def _answers(part: Part) -> WinnerTexts:
     left, right = part.coded["left"], part.coded["right"]
     known = pl.concat([left.distinct, right.distinct]).unique().sort()
     _refuse_tie_items(part, known)
     words = dict.fromkeys((*TIE_WORDS, *sorted(set(ALSO_TIES).difference(known))), TIE)
+    last = {role: re.split("[:.]", part.roles[role])[-1] for role in ("left", "right")}  # of INPUT:image_a: image_a
     for side, role in ((RIGHT, "right"), (LEFT, "left")):
         names = {part.roles[role], *NAMES[role], *ALSO_SIDES[role]}
+        if last["left"] != last["right"]:
+            names.add(last[role])
         words |= dict.fromkeys(sorted(names.difference(known)), side)  # an item with this name comes first
     if set(LETTERS).isdisjoint(known):  # B for the right one beside an item called A would be a guess
         words |= LETTERS
-    alphabet = pl.concat([known, pl.Series(list(words), dtype=pl.String)])
-    code = winner.cast(pl.Enum(alphabet), strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-    meaning = np.full(len(alphabet) + 1, UNDECIDED, dtype=np.int8)  # the last one is for -1, texts not in the alphabet
+    alphabet = pl.Enum(pl.concat([known, pl.Series(list(words), dtype=pl.String)]))
+    meaning = np.full(len(known) + len(words) + 1, UNDECIDED, dtype=np.int8)
     meaning[len(known) : -1] = list(words.values())
-    outcome: NDArray[np.int8] = meaning[code]
-    for side, shown in ((RIGHT, right), (LEFT, left)):
-        table = shown.distinct.cast(pl.Enum(alphabet)).to_physical().cast(pl.Int32).to_numpy()
-        outcome[code == table[shown.number]] = side
-    return outcome
+    numbers = (shown.distinct.cast(alphabet).to_physical().cast(pl.Int32).to_numpy() for shown in (left, right))
+    return WinnerTexts(alphabet, meaning, *numbers)
 
 
 def _refuse_tie_items(part: Part, known: pl.Series) -> None:
@@ -263,11 +313,29 @@ def _all_pairs(study: StudyBuilder, parts: Sequence[Part]) -> Pairs:
     return Pairs(annotator, left, right, outcome, weight, strength, _times(parts))
 
 
+def _with_context(pairs: Pairs, parts: Sequence[Part], context: VoteContext) -> tuple[Pairs, Ids | None]:
+    """The pairs with their covariates and categories, and the names of the categories."""
+    if not (context.covariates or context.by):
+        return pairs, None
+    if not parts:
+        raise JudgmentError("covariates and categories belong to pairs, and there are none: leave them out")
+    categories = None
+    if context.covariates:
+        columns = [covariates_of(part.source, context.covariates) * part.side[:, None] for part in parts]
+        pairs = replace(pairs, covariates=np.concatenate(columns))
+    if context.by:
+        categories, rows = categories_of([part.source for part in parts], context.by)
+        pairs = replace(pairs, category=np.concatenate(rows))
+    return pairs, categories
+
+
 def _pairs(study: StudyBuilder, part: Part) -> tuple[NDArray[Any], ...]:
     left, right, outcome = study.entry(part, "left"), study.entry(part, "right"), part.outcome
+    part.side = np.ones(len(left))
     part.source.refuse(left == right, lambda row: f"{shorten(part.coded['left'].name(row))!r} is compared with itself")
     if "left" not in part.roles:
         swap = unshown_order(left, right)
+        part.side = np.where(swap, -1.0, 1.0)
         left, right, outcome = (
             np.where(swap, right, left),
             np.where(swap, left, right),

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.formats.builder import Part, StudyBuilder
-from crowdrank.formats.columns import value_of
+from crowdrank.formats.columns import holds_pairs, value_of
+from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, shorten
-from crowdrank.study import UNNAMED_TASK, Floats, Frame, Gold, GoldKind, JudgmentError, Vocabulary
+from crowdrank.study import (
+    LEFT,
+    TIE,
+    UNNAMED_TASK,
+    Floats,
+    Frame,
+    Gold,
+    GoldKind,
+    JudgmentError,
+    Judgments,
+    Vocabulary,
+    ids,
+)
 
 
 def gold_of(
@@ -22,8 +36,35 @@ def gold_of(
     frame: Frame = "polars",
 ) -> Gold:
     """Gold from sources, all of the same kind."""
+    are_pairs = [
+        holds_pairs(each.name, each.columns, each.known_roles if each.tool else columns, each.paths) for each in sources
+    ]
+    if all(are_pairs):
+        return _pairs_of(judgments_of(sources, columns, frame=frame))
+    if any(are_pairs):
+        raise JudgmentError("pairs are mixed with grades, scores or ranks of items; gold is one of them in all files")
     vocabulary, value, kind = _values(sources, columns, ("grade", "score", "rank"), frame, scale=scale)
     return Gold(vocabulary, value, kind)
+
+
+def _pairs_of(judgments: Judgments) -> Gold:
+    """Gold from pairs: each pair once, without ties, which put no item above another."""
+    pairs, vocabulary = judgments.pairs, replace(judgments.vocabulary, annotators=ids([]))
+    decided = pairs.outcome != TIE
+    won = (pairs.outcome == LEFT)[decided]
+    left, right = pairs.left[decided].astype(np.int64), pairs.right[decided].astype(np.int64)
+    n = vocabulary.n_entries
+    key = np.unique(np.where(won, left * n + right, right * n + left))
+    better, worse = key // n, key % n
+    if not len(key):
+        raise JudgmentError("all known pairs are ties: no item is known to be better than another")
+    both_ways = np.flatnonzero(np.isin(key, worse * n + better))
+    if len(both_ways):
+        one, other = (str(vocabulary.items[vocabulary.entry_item[side[both_ways[0]]]]) for side in (better, worse))
+        raise JudgmentError(
+            f"gold says both that {shorten(one)!r} is better than {shorten(other)!r} and the opposite; keep one"
+        )
+    return Gold(vocabulary, np.full(n, np.nan), "pair", better.astype(np.int32), worse.astype(np.int32))
 
 
 def scores_of(source: Source, columns: Mapping[str, str], *, frame: Frame = "polars") -> Consensus:

@@ -6,8 +6,10 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +100,15 @@ def of_file(path: str | os.PathLike[str], wanted: Wanted = "judgments") -> Sourc
     return as_table(open_file(path), wanted)
 
 
+# How to read a file in pieces, while memory is limited; None for files that are read as a whole.
+in_pieces: ContextVar[Callable[[File], Source | None] | None] = ContextVar("in_pieces", default=None)
+
+
 def as_table(file: File, wanted: Wanted) -> Source:
     """An opened file as a source of columns."""
-    path, kind = file.path, file.kind
+    reader, path, kind = in_pieces.get(), file.path, file.kind
+    if reader is not None and (source := reader(file)) is not None:
+        return source
     if kind in PARQUET:
         return of_parquet(path, path if file.on_disk else io.BytesIO(file.data))
     if kind in JSON:
@@ -126,6 +134,16 @@ def _kind_of_content(data: bytes) -> str:
     separated = any(mark in first for mark in (b",", b";", b"|")) or (b"\t" in first and b" " not in first)
     trec = b"qid:" in first or not separated
     return _kind_by_both(".txt" if trec and len(first.split()) > 1 else ".csv", data[:FIRST_LINE])
+
+
+def matching_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
+    """The files that a name with * or ? stands for, sorted; other names stand for themselves."""
+    if not isinstance(path, str | os.PathLike) or not has_magic(str(path)) or Path(path).exists():
+        return [path]
+    found = sorted(glob(str(path), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute patterns)
+    if not found:
+        raise JudgmentError(f"{path}: no file matches")
+    return [*found]
 
 
 def refuse_same_files(paths: Sequence[str | os.PathLike[str]]) -> None:

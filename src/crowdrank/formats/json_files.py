@@ -242,7 +242,7 @@ def of_json_lines(path: Path, content: Content) -> Source:
     ahead: tuple[int, bytes] | None = next(blocks)
     while ahead is not None:
         (first, block), ahead = ahead, next(blocks, None)
-        frame, lines = _block(path, first, block)
+        frame, lines = block_table(path, first, block)
         if ahead is not None or frames:
             later |= {name for name in frame.columns if _is_heavy(frame[name])}
         frames.append(frame.drop(later, strict=False))
@@ -259,7 +259,7 @@ def of_json_lines(path: Path, content: Content) -> Source:
             return part_of(known[nested[name][0]], nested[name][1:])
         if name in known:
             return known[name]
-        parts = (_block(path, first, block)[0] for first, block in line_blocks(path, content))
+        parts = (block_table(path, first, block)[0] for first, block in line_blocks(path, content))
         return _joined(
             name, [(part.select(name) if name in part.columns else pl.DataFrame(), len(part)) for part in parts]
         )
@@ -293,7 +293,7 @@ def _joined(name: str, frames: list[tuple[pl.DataFrame, int]]) -> pl.Series:
     return pl.concat(same) if len(same) > 1 else same[0]
 
 
-def _block(path: Path, first: int, block: bytes) -> tuple[pl.DataFrame, np.ndarray[Any, Any]]:
+def block_table(path: Path, first: int, block: bytes) -> tuple[pl.DataFrame, np.ndarray[Any, Any]]:
     """The objects on some lines as a table, and their lines."""
     numbered = _numbered(first, block)
     lines = np.array([number for number, _ in numbered], dtype=np.int64)

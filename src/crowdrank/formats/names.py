@@ -49,6 +49,16 @@ class Names:
             self.originals.update(zip(text.gather(firsts), values.gather(firsts).to_list(), strict=True))
         return Coded(distinct, text.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32))
 
+    def add_pieces(self, pieces: Iterable[pl.Series]) -> Coded:
+        """The same for a column that comes in pieces."""
+        first, *rest = parts = [self.add(piece) for piece in pieces]
+        if not rest:
+            return first
+        distinct = pl.concat([part.distinct for part in parts]).unique().sort()
+        texts = pl.Enum(distinct)
+        tables = (part.distinct.cast(texts).to_physical().to_numpy().astype(np.int32) for part in parts)
+        return Coded(distinct, np.concatenate([table[part.number] for table, part in zip(tables, parts, strict=True)]))
+
     def finish(self) -> Ids:
         """All names, sorted by their text; call it before `codes`."""
         self._code = {text: code for code, text in enumerate(sorted(self.originals))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,15 +34,21 @@ def saved_bytes(file_format: str, content: Mapping[str, Any]) -> bytes:
 
 
 def load_saved(
-    path: str | os.PathLike[str], file_format: str, what: str, restore: Callable[[Mapping[str, Any]], T]
+    path: str | os.PathLike[str],
+    file_format: str,
+    what: str,
+    restore: Callable[[Mapping[str, Any]], T],
+    *,
+    older: Sequence[str] = (),
 ) -> T:
     """What `restore` makes of a saved file; an error where the file has another format, or lacks something.
 
+    `older` are the formats of earlier versions that `restore` reads too.
     `what` ends the message "is damaged, or is no …": what the file should be, and what writes it.
     """
     try:
         saved: Any = json.loads(Path(path).read_bytes())
-        if saved["format"] != file_format:
+        if saved["format"] not in (file_format, *older):
             raise JudgmentError(f"is a {str(saved['format'])[:40]!r}; this version reads {file_format!r}")
         if CHECKSUM in saved and saved.pop(CHECKSUM) != _checksum(saved):  # files of earlier versions have none
             raise JudgmentError(

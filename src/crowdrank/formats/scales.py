@@ -41,11 +41,13 @@ def graded_by(source: Source, column: str, scale: Sequence[str] | None) -> Sourc
 
 def _refuse_words(source: Source, column: str) -> None:
     """Refuse a column of which no cell is a number: a few words are a scale that the user must order."""
-    values = source.load(column)
-    if values.dtype not in (pl.String, pl.Categorical, pl.Enum) or not len(values):
-        return
-    words = as_text(values).str.strip_chars().drop_nulls().unique().sort()
-    words = words.filter(words != "")
+    words = pl.Series(dtype=pl.String)
+    for piece in source.pieces(column):
+        values = piece.load(column)
+        if values.dtype not in (pl.String, pl.Categorical, pl.Enum) or not len(values):
+            return
+        words = pl.concat([words, as_text(values).str.strip_chars().drop_nulls().unique()]).unique()
+    words = words.filter(words != "").sort()
     if source.decimal_comma or not 1 < len(words) <= MOST_WORDS:
         return
     if words.cast(pl.Float64, strict=False).null_count() == len(words):

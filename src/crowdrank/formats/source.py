@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from typing import Any, cast
 
@@ -52,6 +53,17 @@ class Source:
             self, load=lambda name: self.load(name).gather(rows), place=lambda row: self.place(int(rows[row]))
         )
 
+    def pieces(self, column: str) -> Iterator[Source]:
+        """The rows, some at a time, each piece with this column; all at once unless the file is read in pieces."""
+        in_pieces = getattr(self.load, "pieces", None)
+        if in_pieces is None:
+            yield self
+            return
+        start = 0
+        for values in in_pieces(column):
+            yield replace(self, load=partial(_loaded, values), place=partial(_later_place, self.place, start))
+            start += len(values)
+
     def refuse(self, wrong: NDArray[np.bool_] | pl.Series, message: Callable[[int], str], advice: str = "") -> None:
         """Raise an error that names the first wrong rows, if there are any, and ends with what to do."""
         rows = np.flatnonzero(np.asarray(wrong)).tolist()
@@ -84,6 +96,9 @@ class Source:
 
     def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
         """A column of finite numbers; empty cells are an error, or NaN if they may be `missing`."""
+        return joined([piece._numbers(column, missing) for piece in self.pieces(column)])
+
+    def _numbers(self, column: str, missing: bool) -> NDArray[np.float64]:
         values = self.load(column)
         if self.decimal_comma:
             values = as_text(values).str.replace(DECIMAL_COMMA, "$1.$2")
@@ -95,6 +110,19 @@ class Source:
                 wrong &= (text != "").to_numpy()
             self.refuse(wrong, lambda row: f"{column} {_quoted(text[row])}")
         return numbers
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The parts of a column as one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _loaded(values: pl.Series, _: str) -> pl.Series:
+    return values
+
+
+def _later_place(place: Callable[[int], str], start: int, row: int) -> str:
+    return place(start + row)
 
 
 def struct_paths(schema: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Times of judgments: dates in any usual form, or seconds since 1970."""
+"""Times of judgments: dates in any usual form, or numbers: seconds since 1970 or since any other moment."""
 
 from __future__ import annotations
 
@@ -21,16 +21,24 @@ FORMATS = (
 DATES = "%Y-%m-%d"
 HOURS = {"PST": 8, "PDT": 7, "EST": 5, "EDT": 4, "UTC": 0, "GMT": 0}  # behind UTC
 ZONE = rf" ({'|'.join(HOURS)}) "
-FIRST, LAST = 1e8, 1e10  # seconds: numbers below are durations, from 1973 to 2286; larger ones are finer units
+FIRST, LAST = 1e8, 1e10  # seconds from 1973 to 2286; larger numbers are finer units
 LEAST_READ = 0.5  # of the filled cells: a column of which fewer are times holds something else
 
 
 def as_seconds(values: pl.Series) -> Floats | None:
-    """Seconds since 1970 of each row, NaN where there is no time; None where the column holds no times at all."""
+    """Seconds of each row, NaN where there is no time; None where the column holds no times at all.
+
+    They count from 1970, unless `from_any_start` is true of them.
+    """
     filled = len(values) - values.null_count()
     seconds = _seconds(values)
     read = int(np.isfinite(seconds).sum())
     return seconds if read and read >= LEAST_READ * filled else None
+
+
+def from_any_start(seconds: Floats) -> bool:
+    """Whether these are small numbers, which say what came first but not the date."""
+    return bool(np.nanmax(np.abs(seconds)) < FIRST)
 
 
 def _seconds(values: pl.Series) -> Floats:
@@ -46,8 +54,10 @@ def _seconds(values: pl.Series) -> Floats:
 
 
 def _in_seconds(numbers: Floats) -> Floats:
-    """Seconds from seconds, milliseconds, microseconds or nanoseconds."""
-    seconds = numbers.copy()
+    """Seconds from seconds, milliseconds, microseconds or nanoseconds; small numbers as they are."""
+    seconds = np.where(np.isfinite(numbers), numbers, np.nan)
+    if from_any_start(seconds):
+        return seconds
     for _ in range(3):
         seconds = np.where(np.abs(seconds) >= LAST, seconds / 1000, seconds)
     return np.where((seconds >= FIRST) & (seconds < LAST), seconds, np.nan)

@@ -47,6 +47,21 @@ def test_arena_parquet_and_its_nested_columns(tmp_path, read, rows):
     assert {name: len(part.pairs) for name, part in parts.items()} == {"false": 1, "true": 2}
 
 
+def test_times_of_arenas_by_either_name(read):
+    votes = [{"question_id": 1, "model_a": "a", "model_b": "b", "winner": "model_a", "timestamp": 1700000000.5}]
+    assert read("new.json", votes).pairs.time.tolist() == [1700000000.5]
+
+
+def test_an_answer_in_a_crowd_form_needs_no_word(read, rows):
+    """Two inputs that are sides, and one answer, which may name a side by its field."""
+    header = "HITId,WorkerId,Input.image_a,Input.image_b,Answer.taskAnswers\n"
+    lines = [
+        f'H,{who},x,y,"[{{""better"":{{""label"":""{said}""}}}}]"\n' for who, said in (("u", "x"), ("v", "image_b"))
+    ]
+    found = rows(read("forms.csv", header + "".join(lines)), "annotator", "left", "right", "winner")
+    assert found == [("u", "x", "y", "x"), ("v", "x", "y", "y")]
+
+
 def test_winners_in_three_columns(read, rows):
     found = rows(read("arena.csv", exports.ARENA_55K), "left", "right", "winner")
     assert found == [("gpt", "llama", "gpt"), ("llama", "mistral", "tie"), ("gpt", "mistral", "mistral")]

@@ -40,8 +40,8 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     if "judge" in source.columns:
         source = with_columns(source, {"judge": _annotators(source)})
         roles["annotator"] = "judge"
-    if "tstamp" in source.columns:
-        roles["time"] = "tstamp"
+    if times := [column for column in ("tstamp", "timestamp") if column in source.columns]:
+        roles["time"] = times[0]
     return [exported(source, tool, {**roles, **mapped(source, given)}, notes)]
 
 

@@ -91,8 +91,8 @@ def _add(answers: Answers, place: str, record: Record, question: str, value: Any
         answers.left_out[f"empty answers to {shorten(question)}"] += 1
     elif isinstance(value, list):
         number = f"{place} {who} {question}"
-        for rank, ranked in _ranked(place, question, value):
-            answers.add("rankings", place, question, record, item=ranked, rank=rank, list=number, **common)
+        for rank, each in ranked(place, question, value):
+            answers.add("rankings", place, question, record, item=each, rank=rank, list=number, **common)
     elif {"left", "right"} <= answers.given.keys():
         shown = {side: answers.value(record, side) for side in ("left", "right")}
         answers.add("pairs", place, question, record, **shown, winner=name_of(value), **common)
@@ -114,7 +114,7 @@ def item_of(record: Record, given: Mapping[str, str]) -> str | None:
     return name_of(record.get("id")) or name_of(record.get("_server_id"))
 
 
-def _ranked(place: str, question: str, value: list[Any]) -> list[tuple[float, str]]:
+def ranked(place: str, question: str, value: list[Any]) -> list[tuple[float, str]]:
     """Rank and item of a ranking: a list of items, best first, or of objects with value and rank."""
     found = list[tuple[float, str]]()
     for number, part in enumerate(value, 1):

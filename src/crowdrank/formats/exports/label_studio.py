@@ -45,8 +45,6 @@ def read(name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, s
     if gold and not answers.columns:
         raise JudgmentError(f"{name}: has no gold: no annotation has ground_truth")
     answers.refuse_nothing()
-    if gold and "pairs" in answers.columns:
-        raise JudgmentError(f"{name}: its ground truth is pairs; gold must be grades, scores or ranks of items")
     meaning = {"annotator": "completed_by", "item": given.get("item", "id"), "time": "created_at", **fields}
     return answers.sources(meaning, gold)
 
@@ -121,10 +119,10 @@ def _answer(place: str, kind: Any, value: Record) -> Any:
         if len(choices) > 1:
             raise JudgmentError(f"{place}: {len(choices)} choices at once; a grade is a single one")
         return name_of(choices[0]) if choices else None
-    return _ranked(place, value.get("ranker"))
+    return ranked(place, value.get("ranker"))
 
 
-def _ranked(place: str, ranker: Any) -> list[str] | None:
+def ranked(place: str, ranker: Any) -> list[str] | None:
     """The items of a ranker, best first; those in the bucket `_` were not sorted."""
     if isinstance(ranker, dict):
         lists = [needs(place, ranker[bucket], list, f"bucket {bucket}") for bucket in ranker if bucket != "_"]

@@ -32,7 +32,8 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     if ANSWERS in source.columns:
         source = with_columns(source, _parts(source))
     inputs = [column for column in source.columns if column.startswith(INPUT)]
-    outputs = [column for column in source.columns if column.startswith(ANSWER) and column != ANSWERS]
+    answers = [column for column in source.columns if column.startswith(ANSWER)]
+    outputs = [column for column in answers if not any(other.startswith(f"{column}.") for other in answers)]
     roles = {"annotator": "WorkerId", **_times(source), **mapped(source, given, (INPUT, ANSWER, ANSWERS + "."))}
     judged = crowd_roles(source, TOOL, {role: roles[role] for role in roles if role in given}, inputs, outputs)
     roles |= judged

@@ -36,7 +36,7 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     roles = {**({"time": times[0]} if times else {}), **roles}
     source, empty = filled(source, _answer(roles), "rows without an answer")
     golden = [name for name in source.columns if name.startswith(GOLDEN) and source.load(name).count()]
-    if golden and "grade" in roles:
+    if golden and "rank" not in roles:
         count = source.load(golden[0]).count()
         notes.append(f"{source.name}: {count:,} rows have a known answer: use them with --gold {source.name}")
     return [exported(source, TOOL, roles, [*notes, *empty])]
@@ -48,12 +48,11 @@ def _answer(roles: Mapping[str, str]) -> str:
 
 def _gold(source: Source, roles: Mapping[str, str]) -> Source:
     """The known answers."""
-    if "grade" not in roles:
-        raise JudgmentError(
-            f"{source.name}: its known answers are pairs; gold must be grades, scores or ranks of items"
-        )
-    golden = GOLDEN + roles["grade"].removeprefix(OUTPUT)
+    answer = next((role for role in ("grade", "winner") if role in roles), None)
+    if answer is None:
+        raise JudgmentError(f"{source.name}: has no gold: the known answers must be grades or winners of pairs")
+    golden = GOLDEN + roles[answer].removeprefix(OUTPUT)
     if golden not in source.columns or not source.load(golden).count():
         raise JudgmentError(f"{source.name}: has no gold: the column {golden} is missing or empty")
-    kept = {role: roles[role] for role in ("task", "item") if role in roles}
-    return exported(filled(source, golden, "")[0], TOOL, {**kept, "grade": golden})
+    kept = {role: roles[role] for role in ("task", "item", "left", "right") if role in roles}
+    return exported(filled(source, golden, "")[0], TOOL, {**kept, answer: golden})
