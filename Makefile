@@ -66,10 +66,14 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/ties.py
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/verdicts.py
 	$(BIN)/python benchmarks/graded_intervals.py $(CROWDRANK_DATA)
 	$(BIN)/python benchmarks/field.py $(CROWDRANK_DATA)
+	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/collect.py
 	$(BIN)/python benchmarks/learn.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/server.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py
 	$(VENV)-bench/bin/python benchmarks/graded.py
 	$(VENV)-bench/bin/python benchmarks/graded.py --agreement 100k

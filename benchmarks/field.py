@@ -1,23 +1,23 @@
 """Every method on every file of a folder: `python benchmarks/field.py FOLDER`. Writes docs/benchmarks-field.md.
 
 Each method runs on each file of judgments in a process of its own, with its default settings and limits of time and
-memory. The page shows how it ended (a refusal is an error message that says what to do), the time of the fit, the
-memory of the process, holes (scores or intervals that are missing without a note), Python warnings, how many notes
-there are, and the pair accuracy where the folder of the file has gold. Code is compiled beforehand;
-times contain its loading.
+memory. The page shows how it ended (a refusal is an error message that says what to do), the processor time of the fit,
+the memory of the process, holes (scores or intervals that are missing without a note), Python warnings, how many notes
+there are, and the pair accuracy where the folder of the file has gold. Code is compiled beforehand; times contain its
+loading. `--resume` keeps the rows that the page has, except those that were left out for want of time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
+import signal
 import subprocess
 import sys
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from crowdrank.warming import warm_up
 COLUMNS = ("method", "ended", "seconds", "MB", "holes", "warnings", "notes", "pair accuracy")
 NOT_JUDGMENTS = ("gold", "features", "tasks", "fold")
 GB = 1 << 30
+NO_TIME = "left out: no time"
 Row = dict[str, Any]
 
 
@@ -55,17 +56,28 @@ def holes_in(consensus: cr.Consensus) -> int:
     return int(missing.sum())
 
 
+def read(path: Path) -> cr.Judgments:
+    """The judgments of a file; where lists need a column that separates them, with the one that the message offers."""
+    try:
+        return cr.read(path)
+    except cr.JudgmentError as error:
+        offered = re.search(r"--column list=(\w+)", str(error))
+        if offered is None:
+            raise
+        return cr.read(path, columns={"list": offered[1]})
+
+
 def one(path: Path, method: str) -> Row:
     """Fit one method to one file, in this process."""
-    judgments = cr.read(path)
+    judgments = read(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             consensus = cr.fit(method, judgments)
         except cr.JudgmentError as error:
             return {"ended": f"refused: {error}"}
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
     found: Row = {
         "ended": "well" if consensus.fit.converged else "not converged",
         "seconds": seconds,
@@ -83,15 +95,20 @@ def one(path: Path, method: str) -> Row:
 def in_process(path: Path, method: str, limit: float, memory: float, end: float) -> Row:
     """The same in a process with limits, unless it is too late."""
     if time.monotonic() > end:
-        return {"method": method, "ended": "left out: no time"}
+        return {"method": method, "ended": NO_TIME}
 
     def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1))
         resource.setrlimit(resource.RLIMIT_DATA, (int(memory * GB), int(memory * GB)))
 
     command = [sys.executable, __file__, str(path), "--one", method]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, preexec_fn=limits, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=10 * limit, preexec_fn=limits, check=False
+        )
     except subprocess.TimeoutExpired:
+        return {"method": method, "ended": f"over {10 * limit:g} s by the clock"}
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"method": method, "ended": f"over {limit:g} s"}
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
@@ -108,11 +125,26 @@ def cell(value: object) -> str:
     return str(value).replace("|", "\\|")
 
 
-def table(title: str, rows: list[Row]) -> str:
+def line_of(row: Row) -> str:
+    """The line of one method."""
+    return f"| {' | '.join(cell(row.get(column)) for column in COLUMNS)} |"
+
+
+def table(title: str, lines: list[str]) -> str:
     """The table of one file."""
-    lines = [f"## {title}\n", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
-    lines += [f"| {' | '.join(cell(row.get(column)) for column in COLUMNS)} |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"## {title}\n", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *lines, ""])
+
+
+def rows_of_page() -> dict[str, dict[str, str]]:
+    """File → method → its line, for the runs that were not left out."""
+    found: dict[str, dict[str, str]] = {}
+    name = ""
+    for line in (DOCS / "benchmarks-field.md").read_text().splitlines():
+        if line.startswith("## "):
+            name = line.removeprefix("## ").partition(":")[0]
+        elif line.startswith("| ") and NO_TIME not in line:
+            found.setdefault(name, {})[line.split(" | ")[0].removeprefix("| ")] = line
+    return found
 
 
 def methods_for(judgments: cr.Judgments, named: list[str] | None) -> list[str]:
@@ -127,33 +159,37 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--one", help="fit this method to the file, in this process")
     parser.add_argument("--methods", nargs="+", help="only these, in this order")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds for each method, with the reading")
+    parser.add_argument("--limit", type=float, default=30.0, help="processor seconds for each method, with the reading")
     parser.add_argument("--memory", type=float, default=4.0, help="GB for each method")
-    parser.add_argument("--minutes", type=float, default=30.0, help="for all files; what does not fit is left out")
+    parser.add_argument("--minutes", type=float, default=60.0, help="for all files; what does not fit is left out")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that the page has")
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one(given.folder, given.one)))
         return
     warm_up()
+    known = rows_of_page() if given.resume else {}
     about = " ".join((__doc__ or "").split("\n\n")[1].split())
     limits = (
-        f"Limits: {given.limit:g} s and {given.memory:g} GB for each run, two at a time, {given.minutes:g} minutes."
+        f"Limits: {given.limit:g} s and {given.memory:g} GB for each run, one at a time, {given.minutes:g} minutes."
     )
     limits += f" Methods: {', '.join(given.methods)}." if given.methods else ""
     text = ["# Every method in the field\n", f"Generated by `python benchmarks/field.py FOLDER`. {about} {limits}\n"]
-    paths = files_of(given.folder)
-    for path in paths:
+    paths, last = files_of(given.folder), time.monotonic() + given.minutes * 60
+    for number, path in enumerate(paths):
         name = str(path.relative_to(given.folder))
         try:
-            judgments = cr.read(path)
+            judgments = read(path)
         except cr.JudgmentError as error:
             text.append(f"## {name}\n\nNot judgments: {str(error).splitlines()[0].replace(str(given.folder), '')}\n")
             continue
-        with ThreadPoolExecutor(2) as pool:
-            end = time.monotonic() + given.minutes * 60 / len(paths)
-            run = partial(in_process, path, limit=given.limit, memory=given.memory, end=end)
-            rows = list(pool.map(run, methods_for(judgments, given.methods)))
-        text.append(table(f"{name}: {judgments!r}", rows))
+        now = time.monotonic()
+        end = now + (last - now) / (len(paths) - number)  # what quick files leave goes to the others
+        lines = [
+            known.get(name, {}).get(method) or line_of(in_process(path, method, given.limit, given.memory, end))
+            for method in methods_for(judgments, given.methods)
+        ]
+        text.append(table(f"{name}: {judgments!r}", lines))
         print(text[-1], flush=True)
     (DOCS / "benchmarks-field.md").write_text("\n".join(text))
 

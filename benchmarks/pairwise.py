@@ -174,6 +174,8 @@ TOOLS: dict[str, Callable[[Study], Callable[[], Scores]]] = {
     "crowdrank bradley-terry, prior 1, intervals": ours("bradley-terry", prior=1.0),
     "crowdrank crowd-bt, prior 1": ours("crowd-bt", prior=1.0, intervals=False),
     "crowdrank crowd-bt, prior chosen": ours("crowd-bt", intervals=False),
+    "crowdrank bradley-terry, as users call it": ours("bradley-terry"),
+    "crowdrank crowd-bt, as users call it": ours("crowd-bt"),
     "crowdrank elo": ours("elo"),
     "crowdrank trueskill": ours("trueskill"),
     "scikit-learn sparse logistic": sparse_logistic,

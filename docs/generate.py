@@ -6,11 +6,13 @@ docs/design.md and in the docstring of its package, and the types of the public 
 
 from __future__ import annotations
 
+import csv
 import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -59,10 +61,28 @@ def _details(method: type[Any]) -> list[str]:
     return [
         f"### {method.description.name}\n",
         f"{method.description.summary}\n",
-        "\n".join(f"- {fact}: {value}" for fact, value in facts.items()) + "\n",
+        "\n".join(f"- {fact}: {value}" for fact, value in {**facts, **_use(method.description.name)}.items()) + "\n",
         _docstring(method),
         _settings(method),
     ]
+
+
+def _use(name: str) -> dict[str, str]:
+    """When to use a method, when not, and what it costs: docs/use.toml, and docs/cost.csv as measured."""
+    about = _table_of("use.toml", tomllib.loads).get(name)
+    if about is None:
+        return {}
+    measured = {row["method"]: row for row in _table_of("cost.csv", lambda text: csv.DictReader(text.splitlines()))}
+    cost = about["cost"]
+    if name in measured:
+        row = measured[name]
+        cost += f"; 1,000 {row['judgments']} take {float(row['seconds_1000']):.2g} s of one core, "
+        cost += f"10,000 {float(row['seconds_10000']):.2g} s"
+    return {"use it where": about["use"], "not where": about["not"], "cost": cost}
+
+
+def _table_of(name: str, read: Callable[[str], Any]) -> Any:
+    return read((ROOT / "docs" / name).read_text(encoding="utf-8"))
 
 
 def _docstring(method: type) -> str:

@@ -2,12 +2,24 @@
 fixture.
 """
 
+import os
+import shutil
+import signal
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+import chromium
+
+browser = chromium.browser  # one for all tests: a process can run one only
 
 # The first call of a kernel compiles it, on a fresh machine for longer than hypothesis allows an example to take.
 settings.register_profile("crowdrank", deadline=None)
@@ -21,3 +33,44 @@ def build() -> ModuleType:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def few_draws() -> Iterator[None]:
+    """Fewer draws from posteriors, for modules in which nothing that is checked depends on their number."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_DRAWS", 100)
+        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_WARM_UP", 30)
+        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_DRAWS", 8)
+        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_WARM_UP", 8)
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Any]:
+    """A real PostgreSQL server, from PyPI; the tests of the store and the server are never skipped."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it names a folder for locks where XDG_RUNTIME_DIR is not set
+        import pgserver
+
+        folder = tempfile.mkdtemp(prefix="pg")
+        server = pgserver.get_server(folder, cleanup_mode=None)
+    yield server
+    os.kill(server.get_pid(), signal.SIGQUIT)  # at once: nobody needs these data
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgresql_url(postgresql) -> str:
+    """An empty database of its own."""
+    name = f"t{uuid.uuid4().hex}"
+    postgresql.psql(f"CREATE DATABASE {name};")
+    return postgresql.get_uri(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path) -> str:
+    """An empty database; every test that uses it runs on both kinds."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'study.db'}"
+    return request.getfixturevalue("postgresql_url")

@@ -4,6 +4,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -216,3 +217,9 @@ def test_the_site_builds_without_a_warning():
     built = ROOT / "docs/_build/html"
     for page in ("index", "docs/guide-search", "docs/method/crowd-bt", "docs/api", "docs/concepts/intervals"):
         assert (built / f"{page}.html").exists(), page
+
+
+def test_every_method_says_when_to_use_it_and_when_not():
+    entries = tomllib.loads((ROOT / "docs/use.toml").read_text())
+    assert set(entries) == {*ALL, *LEARNERS}
+    assert all(set(entry) == {"use", "not", "cost"} for entry in entries.values())

@@ -135,6 +135,7 @@ def test_importing_a_method_loads_no_other():
     assert not [name for name in loaded if name.startswith(other)]
     assert {name for name in loaded if name.count(".") == 3 and name.startswith("crowdrank.methods.pairs.")} <= {
         "crowdrank.methods.pairs.crowd_bt",
+        "crowdrank.methods.pairs.leaderboard",
         "crowdrank.methods.pairs.votes",
     }
 

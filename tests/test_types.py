@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-COMPILED = ("kernel", "arithmetic")
+COMPILED = ("kernel", "njit", "cfunc")
 
 
 def is_compiled(function: ast.FunctionDef) -> bool:

@@ -47,12 +47,15 @@ def table_5() -> Iterator[Cell]:
     """Comparisons needed to reach a share of the best accuracy, and Figure 5: the curves behind them."""
     judgments, gold = readability()
     as_printed = {f"γ = {gamma}": InformationGain(gamma=float(gamma)) for gamma in (0, 5, 20, 50)}
+    ours = {"ours": InformationGain(), "ours, random": Random()}
     papers = {"refit": False, "start": cr.State.start(judgments.vocabulary, **PAPERS_PRIORS), "seeds": 5}
     curves = pl.concat(
         [
             cr.replay(judgments, gold, as_printed, budget=4500, **papers),
             cr.replay(judgments, gold, "random", budget=8000, **papers),
-            cr.replay(judgments, gold, {"ours": InformationGain(), "ours, random": Random()}, budget=2500, seeds=SEEDS),
+            cr.replay(
+                judgments, gold, ours, budget=2500, seeds=SEEDS, start=cr.State.start(judgments.vocabulary, prior=4.0)
+            ),
         ]
     )
     cr.report.replay_curves(curves.filter(pl.col("votes") <= 4500)).save(HERE / "figure-5.svg")

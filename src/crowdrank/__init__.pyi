@@ -46,7 +46,6 @@ from crowdrank.learning.trees.gda_pw_mart import GDAPWMART as GDAPWMART
 from crowdrank.learning.trees.lambdamart import LambdaMART as LambdaMART
 from crowdrank.methods.catalogue import METHODS as METHODS
 from crowdrank.methods.catalogue import SUPERVISED as SUPERVISED
-from crowdrank.methods.catalogue import fit as fit
 from crowdrank.methods.catalogue import train as train
 from crowdrank.methods.grades.dawid_skene import DawidSkene as DawidSkene
 from crowdrank.methods.grades.gda import GDA as GDA
@@ -84,6 +83,7 @@ from crowdrank.methods.supervised.weighted_rrf import WeightedRRF as WeightedRRF
 from crowdrank.saved import load as load
 from crowdrank.saved import load_ranker as load_ranker
 from crowdrank.saved import save as save
+from crowdrank.scale.fit import fit as fit
 from crowdrank.settings import SettingError as SettingError
 from crowdrank.statistics.description import StudyDescription as StudyDescription
 from crowdrank.statistics.description import describe as describe

@@ -55,6 +55,11 @@ class Consensus(Generic[FrameT]):
     grades: Grades | None = None  # those of the study, from which labels take their scale
     curve_columns: Mapping[str, NDArray[Any]] | None = None  # annotator, grade, mean, spread, weight: of graded models
     camp_columns: Mapping[str, NDArray[Any]] | None = None  # camp, task, item, rank, score: where there are camps
+    draws: NDArray[np.float32] | None = None  # draw × entry: scores drawn from their posterior
+    upright: float = 1.0  # the probability that `draws`, and not the same scores with the sign turned, are right
+    covariate_columns: Mapping[str, NDArray[Any]] | None = None  # covariate, coefficient, low, high, …
+    category_columns: Mapping[str, NDArray[Any]] | None = None  # category, task, item, rank, score, low, high, …
+    rank_without: NDArray[np.int32] | None = None  # the ranks of the same method without covariates
     known_rank: InitVar[NDArray[np.int32] | None] = None  # the ranks of `score`, where they are computed already
 
     def __post_init__(self, known_rank: NDArray[np.int32] | None) -> None:
@@ -100,7 +105,7 @@ class Consensus(Generic[FrameT]):
             "low": nothing if self.low is None else self.low,
             "high": nothing if self.high is None else self.high,
         }
-        for name in ("rank_low", "rank_high", "difficulty"):
+        for name in ("rank_low", "rank_high", "rank_without", "difficulty"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
         frame = frame_of({name: values[self.best_first] for name, values in columns.items()}, vocabulary.frame)
@@ -108,7 +113,7 @@ class Consensus(Generic[FrameT]):
             if self.rank.all():  # nothing to blank: no query either, see `frame_of`
                 return frame
             check_polars()
-        ranks = [name for name in ("rank", "rank_low", "rank_high") if name in columns]
+        ranks = [name for name in ("rank", "rank_low", "rank_high", "rank_without") if name in columns]
         ranked = nw.col("rank") > 0
         return frame.with_columns(nw.when(ranked).then(nw.col(name)).alias(name) for name in ranks)
 
@@ -134,6 +139,34 @@ class Consensus(Generic[FrameT]):
         Camp 1 agrees with the consensus, camp 2 ranks in the opposite way. `annotators` says who is in which.
         """
         return None if self.camp_columns is None else frame_of(self.camp_columns, self.vocabulary.frame).to_native()
+
+    @property
+    def covariates(self) -> FrameT | None:
+        """A data frame with the coefficient of each covariate, or None if the study has none.
+
+        Columns: covariate, coefficient (in log-odds for each standard deviation of the covariate), low, high, deviation
+        (that standard deviation), per_unit, per_unit_low, per_unit_high (for each unit of the covariate).
+        """
+        return None if (found := self.covariate_columns) is None else frame_of(found, self.vocabulary.frame).to_native()
+
+    @property
+    def categories(self) -> FrameT | None:
+        """A data frame of the ranking within each category, or None if the study has no categories.
+
+        Columns: category, task, item, rank, score, low, high, then the deviation from the overall score with its
+        interval (deviation, deviation_low, deviation_high) and the judgments of the item in the category.
+        """
+        if self.category_columns is None:
+            return None
+        found, task = self.category_columns, self.vocabulary.entry_task
+        n = len(task)
+        order = [
+            start + best_first(found["rank"][start : start + n], task) for start in range(0, len(found["rank"]), n)
+        ]
+        rows = np.concatenate(order)
+        columns = {name: column[rows] for name, column in found.items()}
+        frame: FrameT = frame_of(columns, self.vocabulary.frame).to_native()
+        return frame
 
     def unsure(self, width: float | None = None) -> FrameT:
         """The rows of `ranking` whose interval is wider than `width`, the widest first.

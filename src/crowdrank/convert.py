@@ -212,7 +212,8 @@ def in_order_of_time(pairs: Pairs) -> Pairs:
 
 
 def _stacked(parts: Sequence[Pairs]) -> Pairs:
-    columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__ if name != "time"}
+    left_out = "time", "covariates", "category"  # which pairs of lists and grades do not have
+    columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__ if name not in left_out}
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
 
 

@@ -6,7 +6,7 @@ an *entry* is an item within a task, and the entries of a task are contiguous.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Literal
@@ -83,6 +83,8 @@ class Pairs:
     weight: Floats | None = None  # how many votes each counts as; without weights, 1
     strength: Floats | None = None  # how strongly the winner is preferred, if given or derived from lists and grades
     time: Floats | None = None  # seconds since 1970, NaN where not known
+    covariates: Floats | None = None  # one column for each of the study's covariates; positive favours the left entry
+    category: Codes | None = None  # of the study's categories; -1 where a pair is in none
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -116,7 +118,7 @@ class Rankings:
 
 
 Kind = Literal["grades", "pairs", "rankings"]
-PairColumn = Literal["weight", "strength"]  # optional columns of pairs, which not every method uses
+PairColumn = Literal["weight", "strength", "covariates"]  # optional columns of pairs, which not every method uses
 KINDS: tuple[Kind, ...] = ("grades", "pairs", "rankings")
 
 
@@ -130,6 +132,9 @@ class Judgments(Generic[FrameT]):
     rankings: Rankings
     notes: tuple[str, ...] = ()  # about the data, from reading them
     origin: tuple[str, ...] = ()  # of each file or frame: what was understood
+    covariates: tuple[str, ...] = ()  # the names of the columns of `pairs.covariates`
+    categories: Ids | None = None  # the names of the categories of pairs, if there are any
+    trusted: NDArray[np.bool_] | None = None  # per annotator: those by whom the others are measured
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -202,26 +207,40 @@ def check_gold(given: object) -> None:
         raise JudgmentError(f"gold is needed, not {what}: make it with cr.gold(frame) or cr.read_gold('gold.csv')")
 
 
-GoldKind = Literal["grade", "score", "rank"]
+GoldKind = Literal["grade", "score", "rank", "pair"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gold:
-    """The known true value of some entries: `value[e]`, higher is better (ranks are stored negated)."""
+    """The known true value of some entries: `value[e]`, higher is better (ranks are stored negated); or known pairs."""
 
     vocabulary: Vocabulary
-    value: Floats
+    value: Floats  # NaN where it is not known, and everywhere if gold is pairs
     kind: GoldKind
+    better: Codes = field(default_factory=lambda: np.zeros(0, np.int32))  # the entry of each pair that is better
+    worse: Codes = field(default_factory=lambda: np.zeros(0, np.int32))  # and the other one
 
     def align(self, vocabulary: Vocabulary) -> Floats:
         """The gold value of each entry of another vocabulary, NaN where there is none. Ids match by their text."""
+        if self.kind == "pair":
+            raise JudgmentError(
+                "this gold is pairs, which can measure a ranking but not be learned from: "
+                "give grades, scores or ranks of items"
+            )
         return np.append(self.value, np.nan)[entries_in(vocabulary, self.vocabulary)]
 
+    def pairs_in(self, vocabulary: Vocabulary) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The better and the worse entry of each known pair whose entries both are in another vocabulary."""
+        found = entries_in(self.vocabulary, vocabulary)
+        better, worse = found[self.better], found[self.worse]
+        both = (better >= 0) & (worse >= 0)
+        return better[both], worse[both]
+
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self.better) if self.kind == "pair" else len(self.value)
 
     def __repr__(self) -> str:
-        return f"Gold({len(self.value):,} {self.kind}s over {len(self.vocabulary.tasks):,} tasks)"
+        return f"Gold({len(self):,} {self.kind}s over {len(self.vocabulary.tasks):,} tasks)"
 
 
 def entries_in(of: Vocabulary, into: Vocabulary) -> NDArray[np.int64]:

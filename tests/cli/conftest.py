@@ -142,3 +142,8 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:  # the other end is closed
         return b""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(few_draws: None) -> None:
+    """Nothing that is checked here depends on the number of draws."""

@@ -171,6 +171,64 @@ def test_suggestions_for_argilla(run, whole):
     assert records[0]["suggestions"]["relevance"]["value"] in (4, 5)
 
 
+def order_by(method, path):
+    return cr.fit(method, cr.read(path)).ranking["item"].to_list()
+
+
+def test_rankings_go_back_to_label_studio(run, whole):
+    """As a list, or in the bucket that the annotators filled; with several buckets, cut where they cut on average."""
+    lists = [["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"]]
+    for name, wrapped in {"list": list, "bucket": lambda order: {"_": [], "rank": order}}.items():
+        tasks = exports.ranker(None)
+        result = tasks[0]["annotations"][0]["result"][0]
+        tasks[0]["annotations"] = [
+            {"id": user, "completed_by": user, "result": [{**result, "value": {"ranker": wrapped(order)}}]}
+            for user, order in enumerate(lists)
+        ]
+        (whole / f"{name}.json").write_text(json.dumps(tasks))
+        assert run("rank", f"{name}.json", "--method", "plackett-luce", "--predictions", "p.json").code == 0
+        prediction = json.loads((whole / "p.json").read_text())[0]["predictions"][0]
+        order = order_by("plackett-luce", f"{name}.json")
+        assert order == ["a", "b", "c"]  # two of three put a first, all put c last
+        wanted = order if name == "list" else {"rank": order}
+        assert prediction["result"][0]["value"] == {"ranker": wanted}
+        assert 0.5 <= prediction["score"] <= 1
+    two = exports.ranker({"best": ["a"], "rest": ["c", "b"], "_": []})
+    (whole / "two.json").write_text(json.dumps(two))
+    assert run("rank", "two.json", "--method", "borda", "--predictions", "p.json").code == 0
+    value = json.loads((whole / "p.json").read_text())[0]["predictions"][0]["result"][0]["value"]
+    assert value == {"ranker": {"best": ["a"], "rest": ["c", "b"]}}
+
+
+def test_rankings_and_pairs_go_back_to_argilla(run, whole):
+    records = exports.argilla()
+    for record in records:
+        record["responses"]["better"] = [{"value": "A", "user_id": "user-0"}, {"value": "A", "user_id": "user-1"}]
+        record["fields"] |= {"one": "gpt", "two": "llama"}
+    (whole / "both.json").write_text(json.dumps(records))
+    words = ["--column", "rank=order", "--method", "borda", "--predictions", "p.json"]
+    assert run("rank", "both.json", *words).code == 0
+    suggestions = json.loads((whole / "p.json").read_text())[0]["suggestions"]
+    assert suggestions["order"] == {"value": ["b", "a", "c"], "score": None, "agent": "crowdrank borda"}
+    assert suggestions["relevance"]["agent"] == "gpt-4o"
+    for record in records:
+        record["responses"] = {"better": record["responses"]["better"]}
+        record["suggestions"] = {}
+    (whole / "pairs_only.json").write_text(json.dumps(records))
+    words = ["--column", "left=fields.one", "--column", "right=fields.two", "--method", "bradley-terry"]
+    done = run("rank", "pairs_only.json", *words, "--predictions", "p.json")
+    assert done.code == 0
+    suggestion = json.loads((whole / "p.json").read_text())[0]["suggestions"]["better"]
+    assert (suggestion["value"], 0.5 < suggestion["score"] < 1) == ("A", True)
+
+
+def test_predictions_within_tasks_that_the_user_names(run, whole):
+    words = ["rank", "ratings.json", "--column", "task=data.query", "--column", "item=data.doc", "--method", "mean"]
+    assert run(*words, "--predictions", "p.json").code == 0
+    results = [task["predictions"][0]["result"][0] for task in json.loads((whole / "p.json").read_text())]
+    assert [result["value"]["rating"] > 2 for result in results] == [True, False, True]
+
+
 def test_gold_inside_a_file(run, whole):
     done = run("compare", "pool.tsv", "--gold", "pool.tsv", "--method", "mean", "--measure", "acc")
     assert done.code == 0
@@ -182,3 +240,15 @@ def test_sheets_keep_ids_as_they_are_written(run, whole):
     pl.DataFrame({"left": ["007", "1e5"], "right": ["7", "é"], "winner": ["007", "tie"]}).write_excel("v.xlsx")
     assert sorted(map(str, cr.read("v.xlsx").vocabulary.items)) == ["007", "1e5", "7", "é"]
     assert run("read", "v.xlsx").code == 0
+
+
+def test_sheets_of_libreoffice(run, whole):
+    """An .ods file as LibreOffice writes it: numbers with their type, repeated cells, ids as texts."""
+    exports.write_ods(whole / "v.ods", [["annotator", "item", "grade"], ["ann", "007", 2], ["bob", "1e5", 0.5]])
+    found = cr.read("v.ods")
+    assert sorted(map(str, found.vocabulary.items)) == ["007", "1e5"]
+    assert found.grades.grade.tolist() == [2, 0.5]
+    assert run("rank", "v.ods", "--method", "mean", "--out", "r.csv").code == 0
+    (whole / "broken.ods").write_bytes((whole / "v.ods").read_bytes()[:200])
+    done = run("read", "broken.ods")
+    assert (done.code, "not a valid spreadsheet" in done.err) == (2, True)

@@ -21,6 +21,7 @@ def test_replay(run):
         "200",
         "--seed",
         "0-1",
+        "--no-refit",
     )
     done = run(*words, "--out", "curve.csv", "--chart", "curve.html")
     assert (done.code, done.err) == (0, "")
@@ -49,7 +50,10 @@ def test_replay_with_several_gammas(run):
         "--no-refit",
         "--json",
     )
-    assert {row["policy"] for row in json.loads(done.out)} == {"information-gain gamma=0", "information-gain gamma=5"}
+    assert {row["policy"] for row in json.loads(done.out)} == {
+        "mutual-information gamma=0",
+        "mutual-information gamma=5",
+    }
     done = run(
         "replay",
         "votes.csv",
@@ -57,6 +61,8 @@ def test_replay_with_several_gammas(run):
         "gold.csv",
         "--set",
         "halve_every=0.25",
+        "--policy",
+        "information-gain",
         "--set",
         "epsilon=0.1",
         "--budget",

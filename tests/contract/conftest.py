@@ -4,7 +4,6 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -69,12 +68,6 @@ def studies() -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="session", autouse=True)
-def few_draws() -> Iterator[None]:
-    """Half as many draws from posteriors: nothing that is checked here depends on their number."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_DRAWS", 100)
-        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_WARM_UP", 30)
-        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_DRAWS", 8)
-        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_WARM_UP", 8)
-        yield
+@pytest.fixture(scope="module", autouse=True)
+def quick(few_draws: None) -> None:
+    """Nothing that is checked here depends on the number of draws."""

@@ -125,10 +125,10 @@ def nothing(kind: str) -> Judgments:
 
 
 def many_votes(kind: str) -> Judgments:
-    """More judgments than two chunks have, nearly all different: two threads have work after equal ones are merged."""
+    """Ten thousand judgments, nearly all different: two threads have work after equal ones are merged."""
     if kind == "pairs":
-        return cr.simulate.pairs(items=2000, annotators=50, votes=145_000, ties=0.1, seed=1).judgments
-    return _many(kind, tasks=14_500, items=12, judged=10)
+        return cr.simulate.pairs(items=300, annotators=50, votes=10_000, ties=0.1, seed=1).judgments
+    return _many(kind, tasks=1000, items=12, judged=10)
 
 
 def many_tasks(kind: str, tasks: int) -> Judgments:

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from crowdrank.numerics.threads import ROWS_PER_CHUNK
+from crowdrank.numerics.threads import chunks
 
 ITEM_COLUMNS = ("item", "left", "right", "winner")
 
@@ -39,7 +39,7 @@ def test_renamed_items_only_rename(case, studies):
     assert studies.quality(other) == pytest.approx(studies.quality(one), abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_ties_do_not_hang_on_rounding(case, studies, seed):
     """Which scores are equal, and the quality of those who voted on them, must not depend on the order of sums."""
     table = studies.table(case.kind, tasks=2, items=8, annotators=3, noise=2.0, seed=seed)
@@ -62,9 +62,11 @@ def test_renamed_annotators_only_rename(case, studies):
 
 
 def test_threads_change_nothing(main_case, studies, monkeypatch):
-    """A study large enough to be split gives the same bits on one thread and on two."""
+    """A study that is split gives the same bits on one thread and on two. Small chunks: it need not be large."""
+    for module in ("numerics.threads", "methods.pairs.votes.marginal"):
+        monkeypatch.setattr(f"crowdrank.{module}.ROWS_PER_CHUNK", 1 << 12, raising=False)
     judgments = studies.many_votes(main_case.kind)
-    assert len(judgments) > 2 * ROWS_PER_CHUNK
+    assert len(chunks(len(judgments))) >= 2
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("CROWDRANK_THREADS", threads)

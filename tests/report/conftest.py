@@ -1,34 +1,6 @@
-"""A real Chromium. `make test` installs it where it may; a machine that must not skip these tests sets CI."""
-
-import os
-import shutil
+"""Reports opened in a browser."""
 
 import pytest
-
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-def chromium() -> str | None:
-    return next(filter(None, map(shutil.which, NAMES)), None)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    path = chromium()
-    if path is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI needs chromium: apt-get install chromium")
-        pytest.skip("no chromium: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        running = play.chromium.launch(executable_path=path, args=FLAGS)
-        yield running
-        running.close()
 
 
 class Opened:

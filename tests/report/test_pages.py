@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 import build
 import crowdrank as cr
+from chromium import serious
 from crowdrank.report import RankReport, compare_page, describe_page, rank_page, replay_page, train_page
 
 DATA = os.environ.get("CROWDRANK_DATA")
@@ -46,11 +46,6 @@ def ranked(folder):
         method.fit(study.judgments), study.judgments, method, study.gold, command="crowdrank rank v.csv"
     )
     return written(folder, "ranked", rank_page(report))
-
-
-def serious(page):
-    found = Axe().run(page).response["violations"]
-    return [(each["id"], each["nodes"][0]["html"][:200]) for each in found if each["impact"] in ("serious", "critical")]
 
 
 @pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}])
@@ -177,7 +172,9 @@ def test_the_other_pages(folder, opened):
     pages = {
         "compare": compare_page(compared),
         "describe": describe_page(cr.describe(study.judgments)),
-        "replay": replay_page(cr.replay(one.judgments, one.gold, ["information-gain", "random"], budget=100)),
+        "replay": replay_page(
+            cr.replay(one.judgments, one.gold, ["information-gain", "random"], budget=100, refit=False)
+        ),
     }
     for name, text in pages.items():
         view = opened(written(folder, name, text))

@@ -22,6 +22,7 @@ from crowdrank.cli import (
     read,
     replay,
     report,
+    serve,
     simulate,
     train,
     warm_up,
@@ -47,6 +48,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("next")(next_command.next_questions)
 app.command("replay")(replay.replay)
 app.command("report")(report.report)
+app.command("serve")(serve.serve)
 app.command("methods")(methods.methods)
 app.command("warm-up")(warm_up.warm_up)
 app.add_typer(simulate.app, name="simulate")

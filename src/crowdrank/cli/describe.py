@@ -101,6 +101,7 @@ def _show_shares(found: StudyDescription) -> None:
         "share of ties": found.ties,
         "share of votes for the left item, of those that are not ties": found.left_share,
         "overlap of two lists of a task": found.overlap,
+        "seconds for a judgment, the median": found.seconds,
     }
     for text, value in facts.items():
         if value == value:

@@ -14,7 +14,8 @@ from crowdrank.cli import options, screen
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdrank.collect.policies import Policy
+    from crowdrank.collect.protocols import Policy
+    from crowdrank.collect.state import State
     from crowdrank.study import Judgments
 
 
@@ -27,18 +28,19 @@ class StoppingRules:
     top: int | None
     probability: float  # that the best `top` items are the right ones
 
-    def forecast(self, judgments: Judgments, seed: int) -> pl.DataFrame | None:
+    def forecast(self, judgments: Judgments, state: State | None, policy: Policy, seed: int) -> pl.DataFrame | None:
         """Whether each rule holds, and how many more judgments it will take; None without rules."""
         if self.budget is None and self.width is None and self.top is None:
             return None
         from crowdrank.collect.stopping import stopping
 
         found: pl.DataFrame = stopping(
-            judgments,
+            state or judgments,
             budget=self.budget,
             width=self.width,
             top_k=self.top,
             probability=self.probability,
+            policy=policy,
             seed=seed,
         )
         return found
@@ -80,8 +82,9 @@ def next_questions(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="information-gain, random, least-compared, uncertainty, thompson, top-k or grades. "
-            "Default: information-gain; grades if the study has only grades.",
+            help="mutual-information, information-gain, random, least-compared, uncertainty, thompson, top-k, asap, "
+            "hybrid-mst, sorting, swiss, grades or rankings (a handful of items to rank). "
+            "Default: mutual-information; grades if the study has only grades.",
             show_default=False,
         ),
     ] = None,
@@ -90,6 +93,36 @@ def next_questions(
     repeat: Annotated[
         bool, typer.Option("--repeat", metavar="", help="Allow several annotators to get the same question.")
     ] = False,
+    outstanding: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Questions that were asked before and are not answered yet: a table with the columns annotator, left "
+            "and right, as --out writes it.",
+            show_default=False,
+        ),
+    ] = None,
+    away: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An annotator who is not to be asked. May be repeated.", show_default=False),
+    ] = None,
+    most_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The most that anyone may give of all judgments. "
+            "Default: three times an equal share; no limit for annotators who are named.",
+            show_default=False,
+        ),
+    ] = None,
+    most_per_pair: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The most that a pair may be asked in all. Default: 3, and 3 more for each round of all pairs.",
+            show_default=False,
+        ),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(metavar="NUMBER", help="Stop after this number of judgments in total.", show_default=False),
@@ -118,10 +151,11 @@ def next_questions(
 
     Example: crowdrank next votes.csv --annotator ann --count 5
     """
-    options.check_outputs([out], [*files, *options.given(items, costs)])
+    options.check_outputs([out], [*files, *options.given(items, costs, outstanding)])
     texts = options.assignments(settings, "--set")
     from crowdrank import formats
     from crowdrank.collect import questions
+    from crowdrank.collect.state import State
     from crowdrank.formats.files import of_file
 
     if policy is not None:
@@ -129,6 +163,7 @@ def next_questions(
     judgments = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k).read()
     chosen = _policy(policy or questions.usual_policy(judgments), texts, gamma)
     with screen.progress():
+        state = State.start().refit(judgments) if chosen.asks != "grades" else None
         found = questions.next_questions(
             judgments,
             annotator or None,
@@ -137,9 +172,14 @@ def next_questions(
             items=of_file(items) if items else None,
             cost=_costs(costs) if costs else None,
             repeat=repeat,
+            state=state,
+            outstanding=of_file(outstanding) if outstanding else None,
+            away=away or (),
+            most_share=most_share,
+            most_per_pair=most_per_pair,
             seed=seed,
         )
-        stop = StoppingRules(budget, width, top, sure).forecast(judgments, seed)
+        stop = StoppingRules(budget, width, top, sure).forecast(judgments, state, chosen, seed)
     notes = _unknown(annotator or [], judgments)
     if out:
         formats.write(found, out, csv_safe=csv_safe)

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from crowdrank.study import Gold, Judgments
 
-GOLD = "File with the columns item, one of grade, score or rank, and task if there are several tasks."
+GOLD = "File with the columns item, one of grade, score or rank, and task if there are several tasks; or known pairs."
 
 Files = Annotated[
     list[Path],
@@ -75,8 +75,8 @@ Gamma = Annotated[
     typer.Option(
         metavar="NUMBER",
         help="The weight of information about annotators, relative to information about items "
-        "(information-gain, top-k).",
-        show_default="1",
+        "(mutual-information, information-gain, top-k).",
+        show_default="0 for mutual-information, 1 for the others",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON document instead of tables.")]
@@ -102,6 +102,30 @@ Report = Annotated[
 ]
 Seed = Annotated[
     int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers: the same seed, the same result.")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Keep resident memory below this size, for example 4GB: files are read in pieces, and large arrays are "
+        "kept in a working folder (in TMPDIR).",
+        show_default="no limit",
+    ),
+]
+Engine = Annotated[
+    str, typer.Option(metavar="NAME", help="Where the fit runs: local, or on a Ray cluster: ray (docs/scale.md).")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="The Ray cluster. Default: one on this machine.", show_default=False),
+]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="With --engine ray: keep every step here; if the command was stopped, it goes on from there.",
+        show_default=False,
+    ),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -131,6 +155,9 @@ class JudgmentFiles:
     columns: Mapping[str, str] = field(default_factory=dict)  # role → the name of the column
     top_k: bool | None = None
     scale: Sequence[str] | None = None  # words for grades, from the worst to the best
+    covariates: Sequence[str] = ()
+    by: str | None = None  # the column of categories
+    trust: Path | None = None  # a file that names annotators
 
     @property
     def title(self) -> str:
@@ -141,7 +168,16 @@ class JudgmentFiles:
     def read(self) -> Judgments:
         from crowdrank import formats
 
-        return formats.read(*self.paths, columns=self.columns, top_k=self.top_k, scale=self.scale)
+        trusted = formats.read_annotators(self.trust) if self.trust else None
+        return formats.read(
+            *self.paths,
+            columns=self.columns,
+            top_k=self.top_k,
+            scale=self.scale,
+            covariates=self.covariates,
+            by=self.by,
+            trusted=trusted,
+        )
 
     def read_by(self, by: str) -> dict[str, Judgments]:
         """The judgments of each category."""
@@ -154,7 +190,7 @@ class JudgmentFiles:
         from crowdrank import formats
 
         inside = path.resolve() in [each.resolve() for each in self.paths]
-        known = ("task", "item", "grade", "rank")
+        known = ("task", "item", "grade", "rank", "left", "right", "winner")
         columns = {role: name for role, name in self.columns.items() if role in known} if inside else {}
         return formats.read_gold(path, columns=columns, scale=self.scale if inside else None)
 

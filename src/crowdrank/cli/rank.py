@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli import options, results, screen
+from crowdrank.cli.place import Place
 from crowdrank.cli.rank_outputs import (
     MethodToFit,
     Outputs,
@@ -148,7 +149,31 @@ def rank(
         typer.Option(
             metavar="COLUMN",
             help="Rank also within each category, that is for each value of this column; --out then has a column "
-            "category, which is empty for the overall ranking.",
+            "category, which is empty for the overall ranking. Of pairs, bradley-terry, thurstone, crowd-bt and "
+            "crowd-thurstone estimate all categories in one fit, where categories with few votes borrow from the rest; "
+            "elsewhere each category is fitted alone.",
+            show_default=False,
+        ),
+    ] = None,
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="A number of each pair whose effect on votes is estimated, so that ranks do not depend on it: "
+            "length_a-length_b (positive favours the left item), a single column, or family=family_a-family_b, which "
+            "says which side has the annotator's family. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    effects: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the effect of each covariate to this file.", show_default=False),
+    ] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file with the column annotator: those by whom the others are measured.",
             show_default=False,
         ),
     ] = None,
@@ -171,6 +196,10 @@ def rank(
     column: options.Columns = None,
     top_k: options.TopK = None,
     scale: options.Scale = None,
+    memory: options.Memory = None,
+    engine: options.Engine = "local",
+    address: options.Address = None,
+    checkpoint: options.Checkpoint = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -180,31 +209,38 @@ def rank(
     """
     columns = options.assignments(column, "--column")
     words = options.comma_separated([scale]) if scale else None
-    study = options.JudgmentFiles(files, columns, top_k, words)
+    study = options.JudgmentFiles(files, columns, top_k, words, covariate or (), by, trust)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
     training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
-    outputs = Outputs(out, annotators, neighbours, qrels or [], save, predictions, csv_safe, report, chart)
-    outputs.check([*files, *training.inputs, *options.given(gold, report_gold)])
+    outputs = Outputs(out, annotators, neighbours, qrels or [], save, predictions, csv_safe, report, chart, effects)
+    outputs.check([*files, *training.inputs, *options.given(gold, report_gold, trust)])
+    _check_effects(covariate, effects)
     _check_training(method, training)
     _check_gold(method, training, gold)
-    judgments, resampling = _read(study), _resampling(bootstrap, bootstrap_over, seed)
-    known = study.read_gold(gold) if gold else None
-    known_to_report = study.read_gold(report_gold) if report_gold else None
-    parts = study.read_by(by) if by else {}
-    with screen.progress():
-        to_fit = _method_to_fit(chosen, training, judgments, gold)
-        consensus = _fitted(to_fit, judgments, known, resampling)
-        consensus = replace(consensus, notes=(*consensus.notes, *to_fit.notes))
-        of_parts = {name: _fitted(to_fit, part, known, resampling) for name, part in parts.items()}
-        page = report_page(consensus, to_fit, judgments, known_to_report, study.title) if report else None
-    write(consensus, of_parts, to_fit, outputs, study, page)
-    if json:
-        screen.print_json({**as_json(consensus, to_fit), **parts_as_json(of_parts)})
-    else:
-        _show(consensus, judgments)
-        if by:
-            results.show_categories(by, of_parts, consensus.notes)
-        show_written(outputs)
+    resampling = _resampling(bootstrap, bootstrap_over, seed)
+    with Place(memory, engine, address, checkpoint).entered(method, as_tasks=resampling is not None):
+        with screen.progress():
+            judgments = _read(study)
+        known = study.read_gold(gold) if gold else None
+        known_to_report = study.read_gold(report_gold) if report_gold else None
+        with screen.progress():
+            to_fit = _method_to_fit(chosen, training, judgments, gold)
+            pooled = bool(by) and resampling is None and _pools(to_fit, judgments)
+            parts = study.read_by(by) if by and not pooled else {}
+            judgments = judgments if pooled else _without_categories(judgments)
+            consensus = _fitted(to_fit, judgments, known, resampling)
+            consensus = replace(consensus, notes=(*consensus.notes, *to_fit.notes))
+            of_parts = {name: _fitted(to_fit, part, known, resampling) for name, part in parts.items()}
+            of_parts = results.pooled_parts(consensus, judgments) if pooled else of_parts
+            page = report_page(consensus, to_fit, judgments, known_to_report, study.title) if report else None
+        write(consensus, of_parts, to_fit, outputs, study, page)
+        if json:
+            screen.print_json({**as_json(consensus, to_fit), **parts_as_json(of_parts)})
+        else:
+            _show(consensus, judgments)
+            if by:
+                results.show_categories(by, of_parts, consensus.notes)
+            show_written(outputs)
 
 
 def _check_training(method: str | None, files: TrainingFiles) -> None:
@@ -234,6 +270,24 @@ def _check_training(method: str | None, files: TrainingFiles) -> None:
             else "--train, --train-gold and --save need a --method that learns from gold"
         )
         raise SettingError(f"{problem}; these methods do: {', '.join(catalogue.SUPERVISED)}")
+
+
+def _check_effects(covariate: list[str] | None, file: Path | None) -> None:
+    from crowdrank.settings import SettingError
+
+    if file is not None and not covariate:
+        raise SettingError(
+            "--covariates writes the effects of covariates, and there are none: name them with --covariate"
+        )
+
+
+def _pools(to_fit: MethodToFit, judgments: Judgments) -> bool:
+    """Whether the method estimates all categories in one fit."""
+    return judgments.kinds == ("pairs",) and "covariates" in to_fit.method.description.pair_columns
+
+
+def _without_categories(judgments: Judgments) -> Judgments:
+    return replace(judgments, pairs=replace(judgments.pairs, category=None), categories=None)
 
 
 def _check_gold(method: str | None, files: TrainingFiles, gold: Path | None) -> None:
@@ -318,6 +372,8 @@ def _show(consensus: Consensus, judgments: Judgments) -> None:
     screen.say(f"{consensus.method}: {screen.in_words(judgments)}{results.convergence(consensus.fit)}\n")
     results.show_ranking(consensus)
     screen.say()
+    if consensus.covariates is not None:
+        results.show_covariates(consensus.covariates)
     results.show_annotators(consensus.annotators)
     if consensus.notes:
         screen.say()

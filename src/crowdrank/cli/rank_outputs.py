@@ -28,10 +28,11 @@ class Outputs:
     csv_safe: bool
     report: Path | None
     chart: Path | None
+    effects: Path | None = None
 
     def check(self, inputs: Sequence[Path]) -> None:
         """Refuse, before the work, files that could not be written after it."""
-        tables = [self.ranking, self.annotators, self.neighbours, *self.qrels]
+        tables = [self.ranking, self.annotators, self.neighbours, self.effects, *self.qrels]
         trec, other = [self.ranking, *self.qrels], [self.model, self.predictions]
         options.check_outputs(tables, inputs, trec=trec, other=other, chart=self.chart, report=self.report)
 
@@ -71,6 +72,8 @@ def write(
 
     ranking: Any = results.with_categories(consensus, parts) if parts else consensus
     tables: dict[Path | None, Any] = {outputs.ranking: ranking, outputs.annotators: consensus.annotators}
+    if outputs.effects:
+        tables[outputs.effects] = consensus.covariates
     if outputs.neighbours:
         from crowdrank.evaluation.neighbours import neighbours
 
@@ -125,6 +128,7 @@ def as_json(consensus: Consensus, to_fit: MethodToFit) -> dict[str, Any]:
         "fit": asdict(consensus.fit),
         "ranking": consensus.ranking.to_dicts(),
         "annotators": consensus.annotators.to_dicts(),
+        **({} if consensus.covariates is None else {"covariates": consensus.covariates.to_dicts()}),
         "disconnected": consensus.disconnected,
         "notes": consensus.notes,
     }
@@ -136,6 +140,7 @@ def show_written(outputs: Outputs) -> None:
         {
             "ranking": outputs.ranking,
             "annotators": outputs.annotators,
+            "effects of covariates": outputs.effects,
             "neighbours": outputs.neighbours,
             "what was learned": outputs.model,
             "predictions": outputs.predictions,

@@ -11,7 +11,7 @@ import typer
 from crowdrank.cli import options, screen
 
 if TYPE_CHECKING:
-    from crowdrank.collect.policies import Policy
+    from crowdrank.collect.protocols import Policy
 
 ROWS_SHOWN = 10  # about
 
@@ -22,7 +22,7 @@ def replay(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES", help="One policy, or several separated by commas.", show_default="information-gain"
+            metavar="NAMES", help="One policy, or several separated by commas.", show_default="mutual-information"
         ),
     ] = None,
     gamma: options.Gamma = None,
@@ -48,8 +48,13 @@ def replay(
         ),
     ] = True,
     prior: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Virtual wins and losses of every item before the first answer.")
-    ] = 4.0,
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Virtual wins and losses of every item before the first answer. Default: learned from the answers.",
+            show_default=False,
+        ),
+    ] = None,
     out: options.Out = None,
     chart: Annotated[
         Path | None,
@@ -72,7 +77,7 @@ def replay(
     from crowdrank.collect.replay import replay as replay_policies
     from crowdrank.collect.state import State
 
-    policies = _policies(options.comma_separated(policy) or ["information-gain"], texts, gamma)
+    policies = _policies(options.comma_separated(policy) or ["mutual-information"], texts, gamma)
     judgments = options.JudgmentFiles(files, options.assignments(column, "--column")).read()
     gold_values = formats.read_gold(gold)
     with screen.progress():

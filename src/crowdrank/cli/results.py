@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crowdrank.cli import screen
 
@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdrank.consensus import Consensus, Fit
+    from crowdrank.study import Judgments
 
 TOP = 10
 TOP_OF_TASK = 3
 TASKS_SHOWN = 3
 LEAST_TRUSTED = 5
+MOST_COLUMNS = 10  # of annotators; intervals of more are not shown
 VERDICTS_WORST_FIRST = (
     "reversed",
     "one-sided",
@@ -68,6 +70,35 @@ def with_categories(consensus: Consensus, parts: Mapping[str, Consensus]) -> pl.
     return whole
 
 
+def pooled_parts(consensus: Consensus, judgments: Judgments) -> dict[str, Consensus]:
+    """The ranking of each category, where all were estimated in one fit."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    columns, names, pairs = consensus.category_columns, judgments.categories, judgments.pairs
+    if columns is None or names is None or pairs.category is None:
+        return {}
+    size, fitted = consensus.vocabulary.n_entries, ("score", "low", "high", "rank_low", "rank_high")
+    parts: dict[str, Consensus] = {}
+    for level, name in enumerate(names):
+        where = slice(level * size, (level + 1) * size)
+        fields: dict[str, Any] = {field: columns[field][where] for field in fitted}
+        judged = pairs.annotator[pairs.category == level]
+        count = np.bincount(judged, minlength=len(consensus.vocabulary.annotators))
+        parts[name] = replace(
+            consensus, **fields, annotator_columns={"judgments": count}, notes=(), rank_without=None, gap_error=None
+        )
+    return parts
+
+
+def show_covariates(table: pl.DataFrame) -> None:
+    """Show the effect of each covariate."""
+    shown = table.select("covariate", "coefficient", "low", "high", "per_unit", "deviation")
+    screen.show_table("effects of covariates, in log-odds for a standard deviation", shown.to_dict(as_series=False))
+    screen.say()
+
+
 def show_categories(by: str, parts: Mapping[str, Consensus], known: Sequence[str]) -> None:
     """Show the best items of each category, and the notes that the overall ranking does not have."""
     rows = [
@@ -94,6 +125,8 @@ def show_annotators(table: pl.DataFrame) -> None:
         if len(table) > LEAST_TRUSTED
         else "annotators, least trusted first"
     )
+    if len(table.columns) > MOST_COLUMNS:  # the file of --annotators has them all
+        least = least.select(name for name in table.columns if not name.endswith(("_low", "_high", "_count")))
     screen.show_table(title, least.to_dict(as_series=False))
     if len(table) > LEAST_TRUSTED:
         counts = dict(table["verdict"].value_counts().iter_rows())

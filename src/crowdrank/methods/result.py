@@ -237,6 +237,11 @@ def _unused_columns(description: Description, pairs: Pairs) -> list[str]:
         notes.append(f"{description.name} does not use the weights of the votes: every vote counts once")
     if pairs.strength is not None and "strength" not in description.pair_columns:
         notes.append(f"{description.name} does not use the strengths of the preferences, only who won; mpm uses both")
+    if (pairs.covariates is not None or pairs.category is not None) and "covariates" not in description.pair_columns:
+        notes.append(
+            f"{description.name} does not use covariates and categories; bradley-terry, thurstone, crowd-bt and "
+            "crowd-thurstone do"
+        )
     return notes
 
 

@@ -63,7 +63,8 @@ def _columns(
     if fit is not None:
         columns["infit"], columns["outfit"] = numbers(fit.annotator_infit[who]), numbers(fit.annotator_outfit[who])
     if described is not None:
-        for label, title in (("alpha", "alpha"), ("agreement", "equal to others"), ("left_share", "left share")):
+        shown = {"alpha": "alpha", "agreement": "equal to others", "left_share": "left share", "seconds": "seconds"}
+        for label, title in shown.items():
             if label in described.annotator_columns:
                 columns[title] = numbers(described.annotator_columns[label][who])
     for label, values in own.items():

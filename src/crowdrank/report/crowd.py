@@ -96,11 +96,15 @@ def judgment_counts(description: StudyDescription) -> Any:
 
 def calibration_table(consensus: Consensus, gold: Gold, bins: int = 10) -> dict[str, Floats]:
     """Stated probabilities that an item is above another, in bins, and how often gold says so."""
-    truth = gold.align(consensus.vocabulary)
     rng = np.random.default_rng(0)
-    one, other = _pairs_with_gold(consensus, truth, rng)
+    if gold.kind == "pair":
+        one, other = _sampled(*_scored(consensus, *gold.pairs_in(consensus.vocabulary)), rng)
+        right = np.full(len(one), True)
+    else:
+        truth = gold.align(consensus.vocabulary)
+        one, other = _sampled(*_pairs_with_gold(consensus, truth, rng), rng)
+        right = truth[one] > truth[other]
     stated = chance_above(consensus, one, other)
-    right = truth[one] > truth[other]
     flip = stated < 0.5
     stated, right = np.where(flip, 1 - stated, stated), np.where(flip, ~right, right)
     which = np.minimum(((stated - 0.5) * 2 * bins).astype(int), bins - 1)
@@ -114,7 +118,7 @@ def calibration_table(consensus: Consensus, gold: Gold, bins: int = 10) -> dict[
 
 
 def _pairs_with_gold(consensus: Consensus, truth: Floats, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Pairs of scored entries of a task with different gold; a random sample where there are many."""
+    """Pairs of scored entries of a task with different gold; of large tasks, those of some entries."""
     usable = np.flatnonzero(~np.isnan(truth) & ~np.isnan(consensus.score))
     task = consensus.vocabulary.entry_task[usable]
     starts = np.searchsorted(task, np.arange(len(consensus.vocabulary.tasks) + 1))
@@ -127,9 +131,20 @@ def _pairs_with_gold(consensus: Consensus, truth: Floats, rng: np.random.Generat
         ones.append(entries[above])
         others.append(entries[below])
     one, other = np.concatenate(ones), np.concatenate(others)
-    keep = np.flatnonzero(truth[one] != truth[other])
-    if len(keep) > MOST_PAIRS:
-        keep = np.sort(rng.choice(keep, MOST_PAIRS, replace=False))
+    differ = truth[one] != truth[other]
+    return one[differ], other[differ]
+
+
+def _scored(consensus: Consensus, one: Any, other: Any) -> tuple[Any, Any]:
+    scored = ~np.isnan(consensus.score[one] + consensus.score[other])
+    return one[scored], other[scored]
+
+
+def _sampled(one: Any, other: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    """A random sample where there are many pairs."""
+    if len(one) <= MOST_PAIRS:
+        return one, other
+    keep = np.sort(rng.choice(len(one), MOST_PAIRS, replace=False))
     return one[keep], other[keep]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ from crowdrank.settings import InputError
 
 LONGEST = 80  # characters of an id that are shown, and those of its tooltip
 LONGEST_TITLE = 400
+LONGEST_WORD = 24  # letters that are not broken in a table
 PRINTED_ROWS = 50
 
 
@@ -99,7 +101,8 @@ def name(value: object) -> Html:
     whole = str(value)
     short = whole if len(whole) <= LONGEST else whole[: LONGEST - 1] + "…"
     hint = f' title="{text(whole[:LONGEST_TITLE])}"' if len(whole) > LONGEST else ""
-    return Html(f"<bdi{hint}>{text(short)}</bdi>")
+    long = ' class="long"' if max(map(len, re.split(r"[\s/-]", short))) > LONGEST_WORD else ""
+    return Html(f"<bdi{long}{hint}>{text(short)}</bdi>")
 
 
 def paragraph(*parts: object, kind: str = "") -> Html:

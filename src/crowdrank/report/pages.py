@@ -156,6 +156,7 @@ def _counts(description: StudyDescription) -> list[Html]:
         "share of ties": description.ties,
         "left share": description.left_share,
         "overlap of two lists": description.overlap,
+        "seconds for a judgment": description.seconds,
         "items that won every pair": description.never_lost if description.counts["pairs"] else None,
         "items that lost every pair": description.never_won if description.counts["pairs"] else None,
     }

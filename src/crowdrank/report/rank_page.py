@@ -200,7 +200,7 @@ def _judgment_columns(
     columns: dict[str, Sequence[Any]] = {"judgments": count.tolist()}
     slopes = [] if fit is None else [part.slope for part in fit.residuals if part.kind != "grades"]
     if slopes:
-        columns["wins against the average"] = numbers(_average_wins(consensus, slopes[0])[shown])
+        columns["win rate against the average"] = numbers(_average_wins(consensus, slopes[0])[shown])
     if (count < few).any():
         columns["remark"] = [tag("preliminary", "bad") if n < few else Html("") for n in count]
     return columns

@@ -17,6 +17,7 @@ from crowdrank.statistics.tiers import tiers
 from crowdrank.study import Floats, Judgments, Pairs
 
 TOP = 30
+TICKS = 10  # of an axis: the default of a wide chart is three times as many
 BLUE, ORANGE, GREEN, RED = "#3b7dd8", "#d97a1e", "#2e9d63", "#d64545"
 
 
@@ -62,7 +63,10 @@ def intervals(consensus: Consensus, task: Any = None, top: int = TOP) -> Any:
         *(alt.Tooltip(f"{each}:Q", format=".3f") for each in ("score", "low", "high")),
     ]
     lines = base.mark_rule(strokeWidth=3, opacity=0.55).encode(
-        x=alt.X("low:Q", title="score", scale=alt.Scale(zero=False)), x2="high:Q", color=colour, tooltip=hint
+        x=alt.X("low:Q", title="score", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=TICKS)),
+        x2="high:Q",
+        color=colour,
+        tooltip=hint,
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(x="score:Q", color=colour, tooltip=hint)
     return self_contained((lines + points).properties(width="container", height=19 * len(names)))
@@ -85,7 +89,7 @@ def neighbour_chances(consensus: Consensus, task: Any = None, top: int = TOP) ->
     }
     base = alt.Chart(inline(columns)).encode(y=alt.Y("pair:N", sort=columns["pair"], title=None))
     settled = alt.condition("datum.probability >= 0.95", alt.value(BLUE), alt.value(ORANGE))
-    axis = alt.Axis(format="%", title="probability that the first is truly above the second")
+    axis = alt.Axis(format="%", tickCount=TICKS, title="probability that the first is truly above the second")
     bars = base.mark_bar(height=9).encode(
         x=alt.X("probability:Q", scale=alt.Scale(domain=[0.5, 1], clamp=True), axis=axis),
         color=settled,

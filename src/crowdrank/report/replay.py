@@ -15,7 +15,7 @@ def replay_curves(curves: Any) -> Any:
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=0)
-    >>> chart = replay_curves(cr.replay(study.judgments, study.gold, ["information-gain", "random"], budget=100))
+    >>> chart = replay_curves(cr.replay(study.judgments, study.gold, ["sorting", "random"], budget=100))
     >>> [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     ['area', 'line']
     """

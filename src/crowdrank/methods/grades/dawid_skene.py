@@ -44,6 +44,7 @@ from crowdrank.methods.grades.curves.outliers import graded_verdicts
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.engine import placed
 from crowdrank.numerics.groups import Places, grouped
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -144,7 +145,7 @@ def _em(grades: GradesByCell, chance: Floats, settings: DawidSkene) -> tuple[Flo
     return chance, Fit(settings.max_iter, False, value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GradesByCell:
     """The grades sorted twice: by entry, and by cell. A cell is an annotator and one of the grades they gave.
 
@@ -162,6 +163,15 @@ class GradesByCell:
 
     def tables(self, chance: Floats, prior: float, ordinal: bool) -> tuple[Floats, Floats]:
         """The logarithm of C_a[g | t] of each cell and class, and the table of the whole crowd."""
+        counts, crowd = self.counts(chance)
+        crowd += SMALLEST
+        crowd /= crowd.sum(axis=0)
+        log_tables = _log_ordinal_tables if ordinal else _log_tables
+        log_tables(self.annotator_starts, self.cell_level, crowd, prior, counts)
+        return counts, crowd
+
+    def counts(self, chance: Floats) -> tuple[Floats, Floats]:
+        """The expected number of entries of each cell and class, and of each level and class."""
         n_classes = chance.shape[1]
         counts = np.empty((len(self.cell_level), n_classes))
 
@@ -172,11 +182,7 @@ class GradesByCell:
             )
 
         total, _ = RowSum(len(self.entry), self.n_levels * n_classes)(count)
-        crowd = total.reshape(-1, n_classes) + SMALLEST
-        crowd /= crowd.sum(axis=0)
-        log_tables = _log_ordinal_tables if ordinal else _log_tables
-        log_tables(self.annotator_starts, self.cell_level, crowd, prior, counts)
-        return counts, crowd
+        return counts, total.reshape(-1, n_classes)
 
     def classes(self, tables: Floats, share: Floats, chance: Floats) -> tuple[float, float, Floats]:
         """Update the class probabilities in place.
@@ -184,14 +190,19 @@ class GradesByCell:
         Returns the log-likelihood, how far the probabilities moved on average, and the sum of each class.
         """
         log_share = np.log(np.maximum(share / max(share.sum(), SMALLEST), SMALLEST))
+        value, moved, total = self.update(tables, log_share, chance)
+        return value, moved / max(total.sum(), 1.0), total
+
+    def update(self, tables: Floats, log_share: Floats, chance: Floats) -> tuple[float, float, Floats]:
+        """The same with the sum of how far probabilities moved."""
 
         def update(rows: slice, total: Floats) -> tuple[float, float]:
             first, last = np.searchsorted(self.entry_starts[:-1], (rows.start, rows.stop))
             value, moved = _update_classes(first, last, self.entry_starts, self.cell, tables, log_share, chance, total)
             return value, moved
 
-        total, parts = RowSum(len(self.cell), len(share))(update)
-        return sum(value for value, _ in parts), sum(moved for _, moved in parts) / max(total.sum(), 1.0), total
+        total, parts = RowSum(len(self.cell), len(log_share))(update)
+        return sum(value for value, _ in parts), sum(moved for _, moved in parts), total
 
 
 def _grades_by_cell(table: GradeTable) -> GradesByCell:
@@ -204,7 +215,9 @@ def _grades_by_cell(table: GradeTable) -> GradesByCell:
     by_cell, cell_starts = grouped(cell, len(occupied))
     level = (occupied % size).astype(np.int32)
     annotator_starts = np.searchsorted(occupied, np.arange(table.n_annotators + 1) * size)
-    return GradesByCell(cell, table.entry_starts, table.entry[by_cell], cell_starts, level, annotator_starts, size)
+    return placed(GradesByCell)(
+        cell, table.entry_starts, table.entry[by_cell], cell_starts, level, annotator_starts, size
+    )
 
 
 def _quality(grades: GradesByCell, tables: Floats, chance: Floats, value: Floats) -> Floats:

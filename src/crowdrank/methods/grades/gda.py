@@ -45,6 +45,7 @@ from crowdrank.methods.grades.curves.halves import variance_factor
 from crowdrank.methods.grades.curves.relevance import graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
+from crowdrank.numerics.engine import placed
 from crowdrank.settings import check_choice, check_fit, check_flag, check_not_negative
 from crowdrank.study import Judgments
 
@@ -79,7 +80,7 @@ class GDA:
         """Rank the items of each task by their expected relevance."""
         notes = check_kinds(self.description, judgments)
         study = prepare(judgments, self.quality_per)
-        fit = CurveFit(
+        fit = placed(CurveFit)(
             study.rows, study.scales, self.shrinkage, ordered=self.means == "ordered", difficulty=self.difficulty
         )
         found = fit.run(self.max_iter, self.tol)

@@ -41,6 +41,7 @@ from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
 from crowdrank.methods.grades.curves.relevance import Relevance, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
+from crowdrank.numerics.engine import placed
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
@@ -83,7 +84,7 @@ class GDAPW:
         notes = check_kinds(self.description, judgments)
         study, vocabulary = prepare(judgments, self.quality_per), judgments.vocabulary
         ordered = self.means == "ordered"
-        curve_fit = CurveFit(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False)
+        curve_fit = placed(CurveFit)(study.rows, study.scales, self.shrinkage, ordered=ordered, difficulty=False)
         curves = curve_fit.run(self.max_iter, self.tol)
         factor = variance_factor(curve_fit, study.scales, self.shrinkage, study.profiles.annotator)
         model = PairLikelihood(

@@ -241,8 +241,16 @@ class CurveFit:
         """Update the posteriors of all entries given the curves; return the log-posterior of the curves."""
         rows, nodes, parameters = self.rows, self.nodes, self._parameters()
         log_curves = for_work(kernels.log_curves, 3 * self.table.size)
-        posteriors = for_work(kernels.posteriors, self.posterior.shape[1] * (len(rows.entry) + 3 * len(self.posterior)))
         self.by_profile(lambda r, _: log_curves(*_groups(rows.profile_starts, r), parameters, nodes, self.table))
+        evidence = self.update_posteriors()
+        deviation = self.theta - self.crowd.centre[rows.scale]
+        penalty = float((deviation**2).sum(axis=0) @ np.repeat(self.precision, self.most))
+        return evidence - (penalty + float(((self.crowd.centre - self.start.centre) ** 2).sum())) / 2
+
+    def update_posteriors(self) -> float:
+        """Update the posteriors of all entries given the table of the curves; return the logarithm of the evidence."""
+        rows, nodes = self.rows, self.nodes
+        posteriors = for_work(kernels.posteriors, self.posterior.shape[1] * (len(rows.entry) + 3 * len(self.posterior)))
         _, evidence = self.by_entry(
             lambda r, _: posteriors(
                 *_groups(rows.entry_starts, r),
@@ -254,14 +262,26 @@ class CurveFit:
                 self.posterior,
             )
         )
-        deviation = self.theta - self.crowd.centre[rows.scale]
-        penalty = float((deviation**2).sum(axis=0) @ np.repeat(self.precision, self.most))
-        return float(sum(evidence)) - (penalty + float(((self.crowd.centre - self.start.centre) ** 2).sum())) / 2
+        return float(sum(evidence))
 
     def maximise(self) -> None:
         """Move all curves, and the crowd's, by one Newton step."""
-        rows, parameters = self.rows, self._parameters()
-        prior = kernels.CurvePrior(self.theta - self.crowd.centre[rows.scale], self.precision)
+        rows, prior = self.rows, kernels.CurvePrior(self.theta - self.crowd.centre[self.rows.scale], self.precision)
+        crowd_step, information = self._crowd_step(self.update_steps(self._parameters(), prior))
+        self._move_profiles(self.steps.step + np.einsum("aij,aj->ai", self.steps.response, crowd_step[rows.scale]))
+        centre = self.crowd.centre + np.clip(crowd_step, -LONGEST_STEP, LONGEST_STEP)
+        if not self.difficulty:  # with difficulty, standardising would change the curves of difficult entries
+            for curves in (self.theta, centre):
+                self._standardise(curves)
+        if self.ordered:
+            make_ascending = for_work(kernels.make_ascending, self.theta.size * self.most * self.most)
+            make_ascending(self.theta, 1 / np.maximum(self.steps.variance, 1e-12), self.n_levels)
+            make_ascending(centre, information, self.scale_levels)
+        self.crowd = crowd_curves(centre, self.scale_levels)
+
+    def update_steps(self, parameters: kernels.CurveParameters, prior: kernels.CurvePrior) -> Floats:
+        """Update the steps of all profiles; return the equations of the crowd's."""
+        rows = self.rows
         count, cells = len(rows.entry) * len(self.nodes.x), self.table.size * self.most
         newton_steps = for_work(kernels.newton_steps, count + 3 * cells)
         equations, _ = self.by_profile(
@@ -277,17 +297,7 @@ class CurveFit:
                 total,
             )
         )
-        crowd_step, information = self._crowd_step(equations)
-        self._move_profiles(self.steps.step + np.einsum("aij,aj->ai", self.steps.response, crowd_step[rows.scale]))
-        centre = self.crowd.centre + np.clip(crowd_step, -LONGEST_STEP, LONGEST_STEP)
-        if not self.difficulty:  # with difficulty, standardising would change the curves of difficult entries
-            for curves in (self.theta, centre):
-                self._standardise(curves)
-        if self.ordered:
-            make_ascending = for_work(kernels.make_ascending, self.theta.size * self.most * self.most)
-            make_ascending(self.theta, 1 / np.maximum(self.steps.variance, 1e-12), self.n_levels)
-            make_ascending(centre, information, self.scale_levels)
-        self.crowd = crowd_curves(centre, self.scale_levels)
+        return equations
 
     def _crowd_step(self, equations: Floats) -> tuple[Floats, Floats]:
         """The Newton step of the crowd's curves, and the information about each of their parameters."""
