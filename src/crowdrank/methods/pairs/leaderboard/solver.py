@@ -21,6 +21,7 @@ from crowdrank.methods.pairs.leaderboard.model import (
     USUAL_QUALITY,
     EffectModel,
 )
+from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
 from crowdrank.study import Floats
 
 FIRST_STEPS = 1  # Newton steps between two updates of the spreads
@@ -202,20 +203,30 @@ def _change(old: Mapping[str, float], new: Mapping[str, float]) -> float:
 
 
 def _updated(model: EffectModel, found: Solution) -> Spreads:
-    """Spreads by an EM step, lengthened; one parameter less than there are keeps a spread above 0 (Chung et al.)."""
+    """Spreads by an EM step, lengthened."""
     old, arrow, values = found.spreads, found.arrow, found.values
     core, own, variance = dict(old.core), dict(old.own), np.diag(arrow.core_inverse)
     for name, where in model.slices.items():
         if name not in FIXED:
-            core[name] = _longer(old.core[name], values.core[where], variance[where])
+            core[name] = _longer(old.core[name], name, values.core[where] ** 2 + variance[where])
     if model.blocked is not None:
         name = model.blocked.name
-        core[name] = _longer(old.core[name], values.block, arrow.block_variance)
+        core[name] = _longer(old.core[name], name, values.block**2 + arrow.block_variance)
     for name, at in model.own.items():
-        own[name] = _longer(old.own[name], values.own[:, at], arrow.own_variance[:, at])
+        own[name] = _longer(old.own[name], name, values.own[:, at] ** 2 + arrow.own_variance[:, at])
     return Spreads(core, own, old.ties)
 
 
-def _longer(old: float, mean: Floats, variance: Floats) -> float:
-    square = float((mean**2 + variance).sum()) / max(mean.size - 1, 1)
-    return float(np.clip(old * (np.sqrt(square) / old) ** SPEED, LEAST_SPREAD, MOST_SPREAD))
+def _longer(old: float, name: str, squares: Floats) -> float:
+    variance = SCORE_VARIANCE.given(squares.ravel()).typical if name == "score" else _usual_variance(squares)
+    return float(np.clip(old * (np.sqrt(variance) / old) ** SPEED, LEAST_SPREAD, MOST_SPREAD))
+
+
+def _usual_variance(squares: Floats) -> float:
+    """The most likely variance of values with these squares, if their spread has a Rayleigh distribution around 1.
+
+    Its density rises from 0, which keeps the spread of few values above 0 (Chung et al. 2013), and falls again, which
+    keeps it in bounds where the votes say nothing.
+    """
+    n, total = squares.size - 1, float(squares.sum())
+    return (float(np.hypot(n, 2 * np.sqrt(total))) - n) / 2
