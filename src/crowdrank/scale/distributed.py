@@ -20,6 +20,7 @@ from crowdrank.methods.grades.dawid_skene import GradesByCell
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities
 from crowdrank.methods.pairs.votes.model import VoteModel
+from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import parallel_map
 from crowdrank.scale.cluster import Cluster, SharedModel
 from crowdrank.scale.shards import CellShard, CurveShard, MarginalShard, VoteShard
@@ -130,7 +131,11 @@ class ClusterMarginal(MarginalModel):
         return MarginalEvaluation(float(value), sums, posterior)
 
     def diagonal(self) -> Floats:
-        return np.asarray(self.vote_diagonal + self.prior_curvature)
+        diagonal = np.asarray(self.vote_diagonal + self.prior_curvature)
+        for side in (self.rows.winner, self.rows.loser):
+            row = np.broadcast_to(self.gap_prior, len(side))
+            diagonal[: self.n_entries] += sum_by(side, row, self.n_entries)
+        return diagonal
 
     def _blocks_of(self, part: Range) -> list[slice]:
         """Where the tie thresholds and biases of some profiles are among the parameters."""

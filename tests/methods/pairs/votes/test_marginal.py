@@ -11,7 +11,7 @@ from crowdrank.convert import TIED, WON_LEFT, WON_RIGHT, Votes
 from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.crowd import crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
-from crowdrank.methods.pairs.votes.marginal import MarginalModel
+from crowdrank.methods.pairs.votes.marginal import RIDGE, MarginalModel
 
 N_ENTRIES, N_PROFILES = 5, 3
 VARIANTS = [(), ("ties",), ("ties", "bias"), ("bias",)]
@@ -84,12 +84,29 @@ def test_the_value_is_the_formula(seed, finely):
     assert model.evaluate(x, possible, HYPER).value == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_prior_of_gaps_is_the_formula():
+    """The value and the curvature: a ridge, and a term for every vote by how often items are compared."""
+    table, possible, hyper = votes(3, ()), crowd(False).qualities, replace(HYPER, of_gaps=True)
+    model = model_of(table, (), False)
+    x = point(model, 3)
+    degree = 2 * table.weight.sum() / N_ENTRIES
+    matrix = RIDGE * np.eye(N_ENTRIES)
+    for won, lost, weight in zip(table.winner, table.loser, table.weight, strict=True):
+        step = np.eye(N_ENTRIES)[won] - np.eye(N_ENTRIES)[lost]
+        matrix += weight / degree * np.outer(step, step)
+    expected = x @ matrix @ x / (2 * HYPER.spread**2) - plain_log_likelihood(table, x, possible)
+    assert model.evaluate(x, possible, hyper, curved=True).value == pytest.approx(expected, rel=1e-9)
+    of_votes = model.diagonal()
+    model.evaluate(x, possible, replace(hyper, spread=1e6), curved=True)
+    assert of_votes - model.diagonal() == pytest.approx(np.diag(matrix) / HYPER.spread**2, rel=1e-6)
+
+
 @pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("free", VARIANTS)
 @pytest.mark.parametrize("finely", [False, True])
-@pytest.mark.parametrize("integrated", [False, True])
-def test_the_gradient_is_that_of_finite_differences(free, normal, finely, integrated):
-    table, possible, hyper = votes(7, free), crowd(finely).qualities, replace(HYPER, integrated=integrated)
+@pytest.mark.parametrize("prior", [{}, {"integrated": True}, {"of_gaps": True}, {"of_gaps": True, "integrated": True}])
+def test_the_gradient_is_that_of_finite_differences(free, normal, finely, prior):
+    table, possible, hyper = votes(7, free), crowd(finely).qualities, replace(HYPER, **prior)
     model = model_of(table, free, normal)
     x = point(model, 7)
     gradient = model.evaluate(x, possible, hyper).gradient

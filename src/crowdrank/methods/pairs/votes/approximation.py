@@ -46,7 +46,7 @@ def _hessian(model: MarginalModel, quality_variance: Floats) -> Floats:
     from scipy.sparse import csr_array  # not at the top: small studies do not need SciPy
 
     n, rows = model.n_entries, model.rows
-    weight = np.maximum(model.gap_curvature, 0.0)
+    weight = model.gap_precision
     matrix = np.diag(model.diagonal()[:n])
     matrix -= sum_by(rows.winner.astype(np.int64) * n + rows.loser, weight, n * n).reshape(n, n)
     matrix -= sum_by(rows.loser.astype(np.int64) * n + rows.winner, weight, n * n).reshape(n, n)

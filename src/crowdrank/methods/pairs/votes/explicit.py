@@ -11,9 +11,10 @@ import numpy as np
 from crowdrank.convert import TIED, Votes
 from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.model import Link, Priors, VoteModel
-from crowdrank.methods.profiles import POOLED, Profiles
+from crowdrank.methods.pairs.votes.similar_pairs import spread_of_gaps
+from crowdrank.methods.profiles import Profiles
 from crowdrank.numerics.engine import placed
-from crowdrank.numerics.newton import Minimum, dot, minimise
+from crowdrank.numerics.newton import Minimum, minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.task_blocks import graph_blocks, inverse
 from crowdrank.study import Floats, Gold, Vocabulary
@@ -23,9 +24,9 @@ START_QUALITY = 0.9  # at 1 itself the gradient is 0, and quality would never ch
 TIE_SPREAD = 1.0  # standard deviation of the annotators' log tie thresholds around that of the crowd
 BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one side, in log-odds
 SPREAD_ROUNDS = 8
+WIDE_SPREAD = 30.0  # where items are only compared with similar ones, the scores may be anywhere
 LARGEST_BLOCK = 1000  # entries of a task whose curvature is inverted
 SETTLED = 0.02  # change of the logarithm of the spread in a round
-CLEARLY = 5.0  # difference of Akaike's criterion that is not random
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,69 +114,34 @@ def find_optimum(model: VoteModel, start: Floats, vocabulary: Vocabulary, *, max
         profiles = slice(model.n_entries, None)
         start = minimise(model, start, max_iter=100, tol=0.1, fixed=profiles, what="start").x
     if model.priors.score is None:
-        start, _ = _learn_spread(model, start, vocabulary)
+        start = _learn_spread(model, start, vocabulary)
     return minimise(model, start, max_iter=max_iter, tol=tol, what="scores and annotators")
 
 
-def least_spread(table: Votes, vocabulary: Vocabulary, link: Link) -> float:
-    """The spread that scores must have at least to predict votes, if all annotators count the same; usually 0.
-
-    It is more where items are only compared with others of about the same score. `table` is pooled.
-    """
-    model = explicit_model(table, POOLED, vocabulary, ModelVariant(link), None)
-    _, widened = _learn_spread(model, start_of(model, vocabulary, None), vocabulary)
-    return model.priors.spread if widened else 0.0
-
-
-def _learn_spread(model: VoteModel, start: Floats, vocabulary: Vocabulary) -> tuple[Floats, bool]:
-    """Set the spread of the scores to what fits them; where they are then, and whether that is more than is likely."""
-    if np.diff(vocabulary.task_starts).max(initial=0) > LARGEST_BLOCK:
-        start, variance, _ = _at_spread(model, start, model.priors.spread, None)
-        spread = Hyperparameters().learned(start[: model.n_entries], {}, variance).spread
-        model.priors = replace(model.priors, spread=spread)
-        return start, False
-    start, variance, loss_if_wide = _at_spread(model, start, START_SPREAD, vocabulary)
-    loss = loss_if_wide
-    for _ in range(SPREAD_ROUNDS):
+def _learn_spread(model: VoteModel, start: Floats, vocabulary: Vocabulary) -> Floats:
+    """Set the spread of the scores to what fits them; where they are then."""
+    small = np.diff(vocabulary.task_starts).max(initial=0) <= LARGEST_BLOCK
+    if spread_of_gaps(model.votes, vocabulary) is not None:
+        model.priors = replace(model.priors, similar=True)
+        return _at_spread(model, start, WIDE_SPREAD, None)[0]
+    start, variance = _at_spread(model, start, START_SPREAD, vocabulary if small else None)
+    for _ in range(SPREAD_ROUNDS if small else 1):
         spread = Hyperparameters().learned(start[: model.n_entries], {}, variance).spread
         settled = abs(np.log(spread / model.priors.spread)) < SETTLED
-        start, variance, loss = _at_spread(model, start, spread, vocabulary)
-        if settled:
+        model.priors = replace(model.priors, spread=spread)
+        if settled or not small:
             break
-    if loss_if_wide > loss - CLEARLY:
-        return start, False
-    return _widened(model, start, loss, vocabulary), True
-
-
-def _widened(model: VoteModel, start: Floats, loss: float, vocabulary: Vocabulary) -> Floats:
-    """Increase the spread for as long as that predicts votes better.
-
-    Where items are only compared with others of about the same score, gaps are small though scores are not. Scores that
-    were all drawn from one normal distribution would have small gaps only if its spread were small.
-    """
-    while model.priors.spread < START_SPREAD:
-        before = model.priors
-        wider, _, next_loss = _at_spread(model, start, 2 * before.spread, vocabulary)
-        if next_loss >= loss:
-            model.priors = before
-            break
-        start, loss = wider, next_loss
+        start, variance = _at_spread(model, start, spread, vocabulary)
     return start
 
 
-def _at_spread(
-    model: VoteModel, start: Floats, spread: float, vocabulary: Vocabulary | None
-) -> tuple[Floats, Floats, float]:
-    """The most likely parameters with this spread, the variance of the scores, and Akaike's criterion (half of it)."""
+def _at_spread(model: VoteModel, start: Floats, spread: float, vocabulary: Vocabulary | None) -> tuple[Floats, Floats]:
+    """The most likely parameters with this spread, and the variance of the scores."""
     model.priors = replace(model.priors, spread=spread)
     x = minimise(model, start, max_iter=100, tol=0.02, what="spread of scores").x
-    value, _ = model.evaluate(x)
-    score = x[: model.n_entries]
-    variance = 1 / np.maximum(model.diagonal()[: len(score)], 1e-9)
-    if vocabulary is not None:
-        variance = _score_variance(model, vocabulary)
-    free = len(score) - float(variance.sum()) / spread**2  # the effective number of parameters
-    return x, variance, value - dot(score, score) / (2 * spread**2) + free
+    model.evaluate(x)
+    variance = 1 / np.maximum(model.diagonal()[: model.n_entries], 1e-9)
+    return x, variance if vocabulary is None else _score_variance(model, vocabulary)
 
 
 def _score_variance(model: VoteModel, vocabulary: Vocabulary) -> Floats:

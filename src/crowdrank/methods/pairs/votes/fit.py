@@ -21,18 +21,18 @@ from crowdrank.methods.pairs.votes.explicit import (
     ModelVariant,
     explicit_model,
     find_optimum,
-    least_spread,
     start_of,
     start_scores,
     usual_ties,
 )
-from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
+from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd, fit_learned_crowd, refined
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.mode import LARGEST_BLOCK, Mode, mode_at
+from crowdrank.methods.pairs.votes.mode import Mode, mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
 from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
 from crowdrank.methods.pairs.votes.sampler import Draws, sample
+from crowdrank.methods.pairs.votes.similar_pairs import spread_of_gaps
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
 from crowdrank.methods.protocols import Description
@@ -42,6 +42,7 @@ from crowdrank.numerics.newton import Minimum
 from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 MOST_SAMPLED_VOTES = 2_000_000
+MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
 MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
 FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
 FEWEST_DRAWS, MOST_DRAWS = 30, 300
@@ -169,7 +170,12 @@ def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
         return Found(ScorePosterior(score, {}), optimum.fit, chosen)
     marginal = study.marginal_model()
     many = study.table.weight.sum() > MANY_VOTES * vocabulary.n_entries
-    if settings.prior is not None or many or not _can_sample(marginal, _hyper(model, None), vocabulary):
+    if (
+        settings.prior is not None
+        or many
+        or model.priors.similar
+        or not _can_sample(marginal, _hyper(model, None), vocabulary)
+    ):
         spread = explicit_spread(model, optimum.x, vocabulary)
         return Found(from_curvature(score, spread, vocabulary), optimum.fit, chosen)
     mode = mode_at(marginal, vocabulary.task_starts, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
@@ -201,8 +207,9 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     ties = usual_ties(study.table, study.variant.link) or 0.0
     values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
     start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
-    least = least_spread(votes(study.pairs, vocabulary, pooled=True), vocabulary, study.variant.link)
-    hyper = Hyperparameters(least_spread=least, ties=(ties, TIE_SPREAD), usual_ties=ties)
+    gaps = spread_of_gaps(study.table, vocabulary)
+    spread = START_SPREAD if gaps is None else gaps
+    hyper = Hyperparameters(spread=spread, of_gaps=gaps is not None, ties=(ties, TIE_SPREAD), usual_ties=ties)
     tol = max(settings.tol, FINEST)
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=tol)
     posterior, draws = _posterior(settings, model, found, study)
@@ -267,9 +274,8 @@ def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabu
     """Whether the posterior can be sampled in a reasonable time."""
     return (
         hyper.virtual != 0.0  # without a prior there is no posterior
-        and hyper.least_spread == 0.0  # otherwise scores were not drawn from one normal distribution
         and len(model.rows.winner) <= MOST_SAMPLED_VOTES
-        and int(np.diff(vocabulary.task_starts).max(initial=0)) <= LARGEST_BLOCK
+        and vocabulary.n_entries <= MOST_SAMPLED_ENTRIES
     )
 
 

@@ -47,7 +47,7 @@ class Hyperparameters:
     """The distributions of all parameters but quality."""
 
     spread: float = START_SPREAD  # standard deviation of the scores
-    least_spread: float = 0.0
+    of_gaps: bool = False  # instead, of the gaps between compared items
     integrated: bool = False  # this spread, and the means of the two below, are integrated out
     virtual: float | None = None  # instead: virtual wins and losses of every item
     ties: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of the log tie thresholds
@@ -88,9 +88,8 @@ class Hyperparameters:
     def learned(self, score: Floats, profiles: dict[str, Floats], variance: Floats) -> Hyperparameters:
         """Those that fit these parameters, known with this variance."""
         n, changes = len(score), {}
-        if self.virtual is None:
-            spread = SCORE_VARIANCE.given(score**2 + variance[:n]).typical ** 0.5
-            changes["spread"] = max(spread, self.least_spread)
+        if self.virtual is None and not self.of_gaps:
+            changes["spread"] = SCORE_VARIANCE.given(score**2 + variance[:n]).typical ** 0.5
         for name, values in profiles.items():
             _, spread = getattr(self, name)
             mean, _ = self._mean(name, values, spread)
@@ -99,11 +98,11 @@ class Hyperparameters:
             variance = variance[len(values) :]
         return replace(self, **changes)
 
-    def drawn(self, score: Floats, profiles: dict[str, Floats], rng: np.random.Generator) -> Hyperparameters:
-        """A random choice among those that fit these parameters."""
+    def drawn(self, squares: Floats, profiles: dict[str, Floats], rng: np.random.Generator) -> Hyperparameters:
+        """A random choice among those that fit these parameters; `squares` are those of the scores or gaps."""
         changes = {}
         if self.virtual is None:
-            changes["spread"] = max(SCORE_VARIANCE.given(score**2).draw(rng) ** 0.5, self.least_spread)
+            changes["spread"] = SCORE_VARIANCE.given(squares).draw(rng) ** 0.5
         for name, values in profiles.items():
             _, spread = getattr(self, name)
             mean, error = self._mean(name, values, spread)

@@ -28,6 +28,7 @@ from crowdrank.numerics.threads import MOST_CHUNKS, ROWS_PER_CHUNK, in_parts
 from crowdrank.study import Codes, Floats
 
 WORK_PER_ROW = 32  # a row costs as much as so many rows of a plain kernel
+RIDGE = 1e-5  # where gaps have the prior: the precision of the scores themselves, relative to that of their gaps
 
 
 class MarginalEvaluation(NamedTuple):
@@ -53,6 +54,7 @@ class MarginalModel:
         self.few = not normal and len(votes) <= few_votes.FEW_VOTES
         self.parts = [(0, n_profiles)] if self.few else _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
+        self.gap_prior: Floats | float = 0.0
 
     def evaluate(
         self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False
@@ -100,9 +102,11 @@ class MarginalModel:
         score, into = x[: self.n_entries], gradient[: self.n_entries]
         self.prior_curvature = np.empty(self.layout.size)
         if hyper.virtual is None:
-            value, precision = hyper.score_terms(dot(score, score), self.n_entries)
-            into += precision * score
-            self.prior_curvature[: self.n_entries] = precision
+            scaled = self._scaled(score, hyper)
+            value, precision = hyper.score_terms(dot(score, scaled), self.n_entries)
+            into += precision * scaled
+            self.prior_curvature[: self.n_entries] = precision * RIDGE if hyper.of_gaps else precision
+            self.gap_prior = precision * self.rows.weight / self.mean_degree if hyper.of_gaps else 0.0
         else:
             slope, curvature = np.empty(self.n_entries), self.prior_curvature[: self.n_entries]
             value = float(virtual_terms(score, hyper.virtual, self.normal, slope, curvature))
@@ -114,10 +118,32 @@ class MarginalModel:
             self.prior_curvature[self.layout.slices[name]] = precision
         return value
 
+    @property
+    def mean_degree(self) -> float:
+        """How often an item is compared."""
+        return max(2 * float(self.rows.weight.sum()) / self.n_entries, 1e-300)
+
+    def squares(self, x: Floats, hyper: Hyperparameters) -> Floats:
+        """Of the scores, or of the gaps between compared items: one number for each item."""
+        return np.asarray(x[: self.n_entries] * self._scaled(x[: self.n_entries], hyper))
+
+    def _scaled(self, score: Floats, hyper: Hyperparameters) -> Floats:
+        """The scores times their prior precision, but for its size."""
+        if not hyper.of_gaps:
+            return score
+        _, winner, loser, _, weight = self.rows
+        pull = weight * (score[winner] - score[loser]) / self.mean_degree
+        return RIDGE * score + sum_by(winner, pull, self.n_entries) - sum_by(loser, pull, self.n_entries)
+
+    @property
+    def gap_precision(self) -> Floats:
+        """Of every vote: the curvature by its gap, with the prior."""
+        return np.asarray(np.maximum(self.gap_curvature, 0.0) + self.gap_prior)
+
     def diagonal(self) -> Floats:
         """The curvature of every parameter by itself, at the last point evaluated with curvatures; above 0."""
         diagonal = np.maximum(self.profile_curvature, 0.0) + self.prior_curvature
-        row = np.maximum(self.gap_curvature, 0.0)
+        row = self.gap_precision
         for side in (self.rows.winner, self.rows.loser):
             diagonal[: self.n_entries] += sum_by(side, row, self.n_entries)
         return np.asarray(diagonal)

@@ -20,7 +20,7 @@ from crowdrank.study import Floats
 
 MAX_ROUNDS = 15
 STEPS_PER_ROUND = 8
-LARGEST_BLOCK = 2000  # entries of a task whose curvature is inverted
+LARGEST_BLOCK = 250  # entries of a task whose curvature is inverted; of a larger one, its diagonal
 ROUGH = 0.02  # standard errors
 SETTLED = 0.01  # change of the logarithm of the spread, and of the shares of qualities, in a round
 
@@ -61,9 +61,8 @@ def mode_at(
     variance = 1 / model.diagonal()
     precision = covariance = None
     if np.diff(task_starts).max(initial=0) <= LARGEST_BLOCK:
-        n, weight = model.n_entries, np.maximum(model.gap_curvature, 0.0)
-        sides = model.rows.winner, model.rows.loser
-        precision = graph_blocks(task_starts, *sides, weight, model.prior_curvature[:n])
+        n, sides = model.n_entries, (model.rows.winner, model.rows.loser)
+        precision = graph_blocks(task_starts, *sides, model.gap_precision, model.prior_curvature[:n])
         covariance = precision.map(inverse)
         variance[:n] = covariance.diagonal(n)
     return Mode(x, crowd, hyper, value, posterior, precision, covariance, variance, 0, True)

@@ -33,6 +33,7 @@ class Priors:
     quality: tuple[float, float] = (1.05, 1.05)  # Beta(α, β)
     normal: Mapping[str, tuple[float, float]] | None = None  # parameter → mean and standard deviation
     spread: float = 1.0  # standard deviation of the scores, where there are no virtual wins and losses
+    similar: bool = False  # items are mostly compared with others of about the same score
 
 
 class VoteModel:

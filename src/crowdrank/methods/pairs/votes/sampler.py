@@ -165,7 +165,7 @@ class Chain:
         if self.crowd.counts is not None:
             self.crowd = self.shares.drawn(self.crowd, self.now.posterior, self.rng, rate)
             self.qualities = self.crowd.qualities
-        self.hyper = self.hyper.drawn(self.x[: self.model.n_entries], self.model.profiles(self.x), self.rng)
+        self.hyper = self.hyper.drawn(self.model.squares(self.x, self.hyper), self.model.profiles(self.x), self.rng)
         self.now = self._evaluation(self.x)
         if self.crowd.counts is not None:
             accepted = self._trade_scale_for_quality(self.crowd.counts)

@@ -1,0 +1,61 @@
+"""Were items mostly compared with others of about the same score?
+
+Rounds of a tournament, sorted lists and pairs that somebody chose by hand are like that. Gaps are then small though
+scores are not. Scores that were all drawn from one normal distribution would have small gaps only if its spread were
+small, and such a spread would make all scores nearly equal.
+
+Two priors are compared by how probable they make the votes. In one the scores are normal, in the other the gaps between
+compared items (an intrinsic Gaussian Markov random field on the graph of comparisons: Rue, Held: Gaussian Markov Random
+Fields, 2005). The log-likelihood is taken as quadratic around equal scores. Then both probabilities are sums over the
+eigenvalues of the graph's Laplacian.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.convert import TIED, Votes
+from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD
+from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.task_blocks import graph_blocks
+from crowdrank.study import Floats, Vocabulary
+
+LARGEST_BLOCK = 1000  # entries of a task whose eigenvalues are computed
+CLEARLY = 2.0  # difference of log-probabilities
+CURVATURE = 0.25  # of the log-chance of a vote between equal items
+ERRORS = 1.5  # errors of annotators make scores look closer together by about this factor
+PRECISIONS = np.geomspace(START_SPREAD**-2, 30.0, 33)
+GAP_PRECISIONS = np.geomspace(1e-3, 30.0, 31)
+
+
+def spread_of_gaps(table: Votes, vocabulary: Vocabulary) -> float | None:
+    """The spread of `Hyperparameters.of_gaps` if items were mostly compared with similar ones, else None."""
+    if np.diff(vocabulary.task_starts).max(initial=0) > LARGEST_BLOCK:
+        return None
+    eigenvalue, pull = _spectrum(table, vocabulary)
+    of_scores = max(_log_evidence(eigenvalue, pull, np.full(len(pull), each)) for each in PRECISIONS)
+    of_gaps = [_log_evidence(eigenvalue, pull, PRECISIONS[0] + each * eigenvalue) for each in GAP_PRECISIONS]
+    best = int(np.argmax(of_gaps))
+    if of_gaps[best] - of_scores < CLEARLY:
+        return None
+    mean_degree = 2 * float(table.weight.sum()) / vocabulary.n_entries
+    return ERRORS / float(np.sqrt(GAP_PRECISIONS[best] * mean_degree))
+
+
+def _spectrum(table: Votes, vocabulary: Vocabulary) -> tuple[Floats, Floats]:
+    """The eigenvalues of the graph of comparisons, and the slope of the log-likelihood along each eigenvector."""
+    n, decided = vocabulary.n_entries, np.where(table.kind == TIED, 0.0, table.weight)
+    slope = (sum_by(table.winner, decided, n) - sum_by(table.loser, decided, n)) / 2
+    blocks = graph_blocks(vocabulary.task_starts, table.winner, table.loser, table.weight, np.zeros(n))
+    values, pulls = [np.zeros(0)], [np.zeros(0)]
+    for entries, stack in zip(blocks.entries, blocks.matrices, strict=True):
+        value, vector = np.linalg.eigh(stack)
+        values.append(np.where(value > 1e-9 * (1 + value[:, -1:]), value, 0.0).ravel())
+        pulls.append(np.einsum("tij,ti->tj", vector, slope[entries]).ravel())
+    return np.concatenate(values), np.concatenate(pulls)
+
+
+def _log_evidence(eigenvalue: Floats, pull: Floats, prior: Floats) -> float:
+    """The log-probability of the votes but for a constant, if the scores have this precision along each eigenvector."""
+    posterior = prior + CURVATURE * eigenvalue
+    return float((pull**2 / posterior + np.log(prior / posterior)).sum()) / 2
