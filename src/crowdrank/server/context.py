@@ -42,10 +42,6 @@ class Served:
     def join_link(self) -> str:
         return f"{self.public_url}/s/{self.file.name}"
 
-    def changed(self) -> None:
-        """Say that something was stored."""
-        self.engine.notice()
-
 
 # What waits for nothing is `async`: FastAPI would start it in a thread of its own otherwise.
 

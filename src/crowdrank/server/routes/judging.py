@@ -38,6 +38,7 @@ def next_questions(study: Study, me: Annotator, count: Annotated[int, Query(ge=1
             of_study = studies.read_study(connection, study.id)
         who = questions.annotator_row(connection, me.annotator_id)
         if of_study.state == "open":
+            study.engine.refresh(connection, of_study)
             wanted = studies.wanted_items(connection, study.id)
             checks = sum(study.engine.rng.random() < study.file.collection.gold_share for _ in range(count))
             offer = questions.Offer(study.engine.candidates(wanted), study.engine.checks(), checks, bool(wanted))
@@ -75,7 +76,6 @@ def submit(study: Study, me: Annotator, body: JudgmentsBody | list[JudgmentBody]
     with study.database.write() as connection:
         of_study = _accepting(connection, study)
         done = judgments.submit(connection, of_study, _id(me), answers, check_for(study.file), caps)
-    study.changed()
     if not done.refused:
         return {"stored": done.stored}
     refused = [{"key": key, "error": error} for key, error in done.refused]
@@ -120,7 +120,6 @@ def undo(study: Study, me: Annotator, key: Key) -> dict[str, Any]:
             raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
         assert row is not None
         question = _shown(connection, study, [row])[0]
-    study.changed()
     return {"withdrawn": key, "question": question}
 
 
@@ -134,7 +133,6 @@ def edit(study: Study, me: Annotator, key: Key, body: AnswerBody) -> dict[str, A
         given = _answer(body, key, "")
         if judgments.edit(connection, study.id, _id(me), key, given, check_for(study.file)) is None:
             raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
-    study.changed()
     return {"stored": [key]}
 
 
