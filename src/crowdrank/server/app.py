@@ -22,6 +22,7 @@ from crowdrank.server.routes import demonstrating, events, exporting, joining, j
 from crowdrank.server.study_file import StudyFile, read_study
 from crowdrank.store import studies
 from crowdrank.store.database import Database
+from crowdrank.store.writer import Writer
 
 API = "/api/v1/studies/{name}"
 ENVIRONMENT = "CROWDRANK_SERVE"  # how the processes of one server get their settings
@@ -49,7 +50,11 @@ def create_app(files: Sequence[StudyFile], settings: ServerSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         background.start()
+        for each in served.values():
+            each.writer.start()
         yield
+        for each in served.values():
+            each.writer.stop()
         background.stop()
         database.close()
 
@@ -77,7 +82,8 @@ def _served(file: StudyFile, database: Database, background: Background, setting
         study_id = studies.open_study(connection, file.name, file.items)
     engine = Engine(file)
     results = background.add(Job(study_id, file), engine)
-    return Served(study_id, file, database, engine, results, settings.public_url, Demo() if settings.demo else None)
+    demo = Demo() if settings.demo else None
+    return Served(study_id, file, database, engine, results, Writer(database), settings.public_url, demo)
 
 
 def from_environment() -> FastAPI:

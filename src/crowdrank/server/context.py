@@ -7,6 +7,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
+from sqlalchemy import Connection
 
 from crowdrank.server.content import Contents
 from crowdrank.server.demo import Demo
@@ -18,6 +19,7 @@ from crowdrank.server.study_file import StudyFile
 from crowdrank.store import access
 from crowdrank.store.access import Holder
 from crowdrank.store.database import Database
+from crowdrank.store.writer import Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Served:
     database: Database
     engine: Engine
     results: LiveResults
+    writer: Writer
     public_url: str  # without a slash at the end
     demo: Demo | None = None
     contents: Contents = field(default_factory=Contents)
@@ -57,34 +60,56 @@ async def served(request: Request, name: str) -> Served:
 Study = Annotated[Served, Depends(served)]
 
 
-def holder(request: Request, study: Study) -> Holder:
-    """Who sent the request, by the token of its header."""
-    limits: RateLimits = request.app.state.limits
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request, by the token of its header; the database says who that is."""
+
+    secret: str
+    address: str
+    limits: RateLimits
+
+    def holder(self, connection: Connection, study_id: int) -> Holder:
+        """Who holds the token."""
+        try:
+            found = access.holder_of(connection, study_id, self.secret)
+        except access.AccessError:
+            self.limits.check_failure(self.address)
+            raise
+        self.limits.check_token(found.token_id)
+        return found
+
+    def annotator(self, connection: Connection, study_id: int) -> Holder:
+        """An annotator whose judgments are wanted."""
+        found = self.holder(connection, study_id)
+        if found.is_owner:
+            raise ApiError(403, "this is for annotators; join the study to judge", "annotators_only")
+        if found.state != "active":
+            raise ApiError(403, "the owner of the study does not take your judgments any more", "voided")
+        return found
+
+
+async def caller(request: Request) -> Caller:
+    """The token of the header."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise ApiError(401, "send your token: Authorization: Bearer TOKEN", "no_token")
     address = request.client.host if request.client else "unknown"
-    try:
-        with study.database.read() as connection:
-            found = access.holder_of(connection, study.id, secret.strip()[:200])
-    except access.AccessError:
-        limits.check_failure(address)
-        raise
-    limits.check_token(found.token_id)
-    return found
+    return Caller(secret.strip()[:200], address, request.app.state.limits)
 
 
-async def annotator(found: Annotated[Holder, Depends(holder)]) -> Holder:
+Token = Annotated[Caller, Depends(caller)]
+
+
+def annotator(study: Study, token: Token) -> Holder:
     """An annotator whose judgments are wanted."""
-    if found.is_owner:
-        raise ApiError(403, "this is for annotators; join the study to judge", "annotators_only")
-    if found.state != "active":
-        raise ApiError(403, "the owner of the study does not take your judgments any more", "voided")
-    return found
+    with study.database.read() as connection:
+        return token.annotator(connection, study.id)
 
 
-async def owner(found: Annotated[Holder, Depends(holder)]) -> Holder:
+def owner(study: Study, token: Token) -> Holder:
     """The owner of the study."""
+    with study.database.read() as connection:
+        found = token.holder(connection, study.id)
     if not found.is_owner:
         raise ApiError(403, "only the owner of the study may do this", "owner_only")
     return found

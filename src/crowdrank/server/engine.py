@@ -39,6 +39,7 @@ class Engine:
         self._used: Counter[tuple[str, str]] = Counter()  # judgments of each entry, and questions asked
         self._by_task: dict[str, list[str]] = {}  # the items that may be asked about
         self._spares: tuple[Candidate, ...] = ()
+        self.some_wanted = False  # the owner wants the next question to be about some item
         self._rebuilt, self._refresh_at = -1, 0.0
 
     def take(self, plan: Plan) -> None:
@@ -50,11 +51,12 @@ class Engine:
         started = time.monotonic()
         if of_study.rebuild == self._rebuilt and started < self._refresh_at:
             return
-        self._used, self._by_task = Counter(), {}
+        self._used, self._by_task, self.some_wanted = Counter(), {}, False
         for row in studies.count_items(connection, of_study.id):
             self._used[row.task, row.name] = row.judgments + row.open
             if row.state == "active":
                 self._by_task.setdefault(row.task, []).append(row.name)
+                self.some_wanted |= row.wanted
         self._spares = tuple(islice(self._nearest(), SPARES))
         now, self._rebuilt = time.monotonic(), of_study.rebuild
         self._refresh_at = now + max(SPARE_SECONDS, (now - started) / SPARE_SHARE)

@@ -31,7 +31,7 @@ _WANTED = (
 )
 
 
-_COUNTS = select(item.c.task, item.c.name, item.c.state, item.c.judgments, item.c.open).where(
+_COUNTS = select(item.c.task, item.c.name, item.c.state, item.c.judgments, item.c.open, item.c.wanted).where(
     item.c.study_id == bindparam("study")
 )
 
