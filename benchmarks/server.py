@@ -2,8 +2,10 @@
 
     python benchmarks/server.py [--seconds 300] [--annotators 200] [--items 500] [--think 2.0] [--database URL]
 
-Each annotator submits a judgment and asks for the next question, then thinks. Submit plus next is timed together, as
-a person waits for it (the page asks ahead, so that nobody sees even this).
+Each annotator submits a judgment and asks for the next question, then thinks: `--think` seconds on average, between
+half of it and one and a half times as long. Two seconds are quick: people take about five for two short texts. Submit
+plus next is timed together, as a person waits for it (the page asks ahead, so that nobody sees even this). The
+annotators share the two cores with the server.
 """
 
 from __future__ import annotations
@@ -48,13 +50,14 @@ class Server:
         self.address = f"{self.links['url']}/api/v1/studies/load"
         httpx2.get(f"{self.address}/study", timeout=60)
         self.started = time.perf_counter() - started
-        self.memory: list[float] = []
+        self.memory: list[tuple[float, float]] = []
         self.spent = 0.0  # seconds of processor, without those of the other process
 
     def measure(self) -> None:
         """Note the memory, in MB: of the server, and of the process that computes rankings beside it."""
         here = psutil.Process(self.process.pid)
-        self.memory.append(sum(each.memory_info().rss for each in (here, *here.children(recursive=True))) / 1e6)
+        beside = sum(each.memory_info().rss for each in here.children(recursive=True))
+        self.memory.append((here.memory_info().rss / 1e6, beside / 1e6))
         self.spent = sum(here.cpu_times()[:2])
 
     def end(self) -> None:
@@ -174,7 +177,8 @@ def main() -> None:
     print(f"processor of the server: {1000 * server.spent / len(times):.1f} ms for each judgment, with start and joins")
     print(f"load of the machine: {os.getloadavg()[0]:.1f}")
     print("submit + next, ms: " + ", ".join(f"p{q} {np.percentile(times, q):.0f}" for q in (50, 95, 99)))
-    print(f"memory, MB: {memory[len(memory) // 3]:.0f} after a third, {memory[-1]:.0f} at the end")
+    for name, used in zip(("server", "process beside it"), zip(*memory, strict=True), strict=True):
+        print(f"memory of the {name}, MB: {used[len(used) // 3]:.0f} after a third, {used[-1]:.0f} at the end")
     print(f"start: {server.started:.2f} s")
     if given.stored:
         with tempfile.TemporaryDirectory() as folder:

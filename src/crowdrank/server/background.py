@@ -26,13 +26,14 @@ from crowdrank.store.database import Database, StoreError
 
 LOG = logging.getLogger("crowdrank.server")
 AGAIN = 5.0  # seconds after which a process that ended, or work that failed, is begun again
+START = 2.0  # seconds in which requests have the processor, unless somebody looks
 ENDING = 10.0  # seconds that the end of a server waits for a thread
 POLL = 1.0  # seconds between two looks at the store
 REST = 1.0  # times the time of some work, in which others have the processor
 LONGEST_REST = 5.0  # seconds
 LOOKING = 60.0  # seconds after a request in which results are kept fresh
 SELDOM = 30.0  # seconds between two results while nobody looks
-LOW = 10  # priority: what requests leave over
+LOW = 3  # priority (nice): requests come first
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +45,22 @@ class Job:
 
 
 class Background:
-    """Has plans and results computed, and hands them to the studies of this server."""
+    """Has plans and results computed, and hands them to the studies of this server.
+
+    `own_process=False`: in a thread, for tests, which start many servers.
+    """
 
     def __init__(self, database: str, *, own_process: bool) -> None:
         self._database, self._own_process = database, own_process
         self._jobs: list[Job] = []
         self._receivers: dict[int, tuple[Engine, LiveResults]] = {}
         self._pipe: Connection | None = None
-        self._sending, self._stopped = threading.Lock(), threading.Event()
+        self._sending, self._stopped, self._wanted = threading.Lock(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
 
     def add(self, job: Job, engine: Engine) -> LiveResults:
         """Compute for this study too; where its results will be."""
-        results = LiveResults(partial(self._send, job.study_id))
+        results = LiveResults(partial(self._look, job.study_id))
         self._jobs.append(job)
         self._receivers[job.study_id] = engine, results
         return results
@@ -68,9 +72,15 @@ class Background:
     def stop(self) -> None:
         """End; work in a thread of this process is waited for, for a while."""
         self._stopped.set()
+        self._wanted.set()
         self._send(None)
         if self._thread.is_alive():
             self._thread.join(ENDING)
+
+    def _look(self, study_id: int) -> None:
+        """Somebody looks at the results of a study."""
+        self._wanted.set()
+        self._send(study_id)
 
     def _send(self, message: int | None) -> None:
         """A study that somebody looks at, or None: the end. One that does not arrive is not missed."""
@@ -82,6 +92,7 @@ class Background:
                     self._pipe = None
 
     def _run(self) -> None:
+        self._wanted.wait(START)
         while not self._stopped.is_set():
             ours, theirs = Pipe()
             begin = get_context("spawn").Process if self._own_process else threading.Thread

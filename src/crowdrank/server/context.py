@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 
 from crowdrank.server.content import Contents
 from crowdrank.server.demo import Demo
@@ -20,6 +21,8 @@ from crowdrank.store import access
 from crowdrank.store.access import Holder
 from crowdrank.store.database import Database
 from crowdrank.store.writer import Writer
+
+MOST_KNOWN = 20_000  # tokens that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Served:
     public_url: str  # without a slash at the end
     demo: Demo | None = None
     contents: Contents = field(default_factory=Contents)
+    known: set[str] = field(default_factory=set)  # tokens of annotators that were valid when they were first used
 
     @property
     def path(self) -> str:
@@ -97,7 +101,26 @@ async def caller(request: Request) -> Caller:
     return Caller(secret.strip()[:200], address, request.app.state.limits)
 
 
+async def known_caller(study: Study, found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """A token that is or was valid here: others are refused before anything else is looked at.
+
+    Whoever uses this checks the token again, in the transaction of the request.
+    """
+    if found.secret not in study.known:
+        await run_in_threadpool(_check_once, study, found)
+    return found
+
+
+def _check_once(study: Served, found: Caller) -> None:
+    with study.database.read() as connection:
+        found.annotator(connection, study.id)
+    if len(study.known) >= MOST_KNOWN:
+        study.known.clear()
+    study.known.add(found.secret)
+
+
 Token = Annotated[Caller, Depends(caller)]
+KnownToken = Annotated[Caller, Depends(known_caller)]
 
 
 def annotator(study: Study, token: Token) -> Holder:

@@ -9,6 +9,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -38,7 +39,8 @@ class _Job:
 
     def end(self, outcome: Any) -> None:
         """Tell the request, if it still waits."""
-        self.loop.call_soon_threadsafe(self._settle, outcome)
+        with suppress(RuntimeError):  # the loop has ended
+            self.loop.call_soon_threadsafe(self._settle, outcome)
 
     def _settle(self, outcome: Any) -> None:
         if self.future.done():

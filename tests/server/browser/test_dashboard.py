@@ -64,6 +64,7 @@ def test_the_ranking_appears_and_moves_without_a_reload(server, visit):
 def test_a_hidden_page_has_no_stream(server, visit):
     study = server["axe"]
     view = opened(visit, study)
+    view.page.get_by_text("Live", exact=True).wait_for()
     assert len([url for url in view.requests if url.endswith("/events")]) == 1
     hide = """(state) => {
         Object.defineProperty(document, 'hidden', {value: state, configurable: true});

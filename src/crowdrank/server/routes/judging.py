@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from crowdrank.server.answers import check_for
 from crowdrank.server.content import shown_item, task_name
-from crowdrank.server.context import Annotator, Caller, Served, Study, Token
+from crowdrank.server.context import Annotator, Caller, KnownToken, Served, Study
 from crowdrank.server.errors import ApiError
 from crowdrank.server.schemas import AnswerBody, JudgmentBody, JudgmentsBody, Key
 from crowdrank.server.times import as_date
@@ -21,6 +21,7 @@ from crowdrank.store.judgments import Answer, Submitted
 from crowdrank.store.tables import Record
 
 router = APIRouter()
+Count = Annotated[int, Query(ge=1, le=100)]
 NO_MORE = {
     "paused": "the study is paused; come back later",
     "closed": "the study is closed: thank you",
@@ -29,7 +30,9 @@ NO_MORE = {
 
 
 @router.get("/questions")
-async def next_questions(study: Study, token: Token, count: Annotated[int, Query(ge=1, le=100)] = 5) -> dict[str, Any]:
+async def next_questions(
+    study: Study, token: KnownToken, count: Annotated[int, Query(ge=1, le=100)] = 5
+) -> dict[str, Any]:
     """The questions you have, and new ones up to `count`. They are yours until they are answered or their time ends."""
     return await study.writer.run(lambda connection: _next(connection, study, token, count), durable=False)
 
@@ -73,7 +76,7 @@ def _shown(connection: Connection, study: Served, rows: list[Record]) -> list[di
 
 @router.post("/judgments", responses={422: {"description": "none of the judgments could be stored"}})
 async def submit(
-    study: Study, token: Token, body: JudgmentsBody | list[JudgmentBody], response: Response
+    study: Study, token: KnownToken, body: JudgmentsBody | list[JudgmentBody], response: Response
 ) -> dict[str, Any]:
     """Store judgments. The answer names the keys that are stored, durably; a key is stored once."""
     given = body.judgments if isinstance(body, JudgmentsBody) else body
