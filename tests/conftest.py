@@ -2,12 +2,14 @@
 fixture.
 """
 
+import asyncio
 import os
 import shutil
 import signal
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -76,6 +78,17 @@ def postgresql_url(postgresql) -> str:
     with psycopg.connect(postgresql.get_uri(STUDIES), autocommit=True) as connection:
         connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     return postgresql.get_uri(STUDIES)
+
+
+@pytest.fixture
+def in_loop() -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """`asyncio.run` in another thread: the browser's tests may run an event loop in this one."""
+
+    def run(work: Coroutine[Any, Any, Any]) -> Any:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
+
+    return run
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -77,7 +77,7 @@ def workers(server):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_answers_leave_at_once(host):
+def test_answers_leave_at_once(host, in_loop):
     """TCP_NODELAY; otherwise the second part of an answer waits 40 ms for a sign that the first has arrived."""
     listener = _listen(host, 0)
     found = []
@@ -95,5 +95,5 @@ def test_answers_leave_at_once(host):
             await answered.wait()
             writer.close()
 
-    asyncio.run(serve())
+    in_loop(serve())
     assert found == [1]

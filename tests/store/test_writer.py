@@ -38,28 +38,29 @@ def numbers(database):
         return sorted(connection.execute(text("SELECT number FROM note")).scalars())
 
 
-def run(database, *works):
+@pytest.fixture
+def run(database, in_loop):
     """What becomes of requests that come while another one is being stored."""
+    return lambda *works: in_loop(stored_together(database, works))
+
+
+async def stored_together(database, works):
     writer, begun, go_on = Writer(database), threading.Event(), threading.Event()
 
     def first(_):
         begun.set()
         go_on.wait(10)
 
-    async def all_at_once():
-        busy = asyncio.create_task(writer.run(first, durable=True))
-        await asyncio.to_thread(begun.wait, 10)
-        others = [asyncio.create_task(writer.run(work, durable=True)) for work in works]
-        await asyncio.sleep(0)
-        go_on.set()
-        await busy
-        return await asyncio.gather(*others, return_exceptions=True)
-
     writer.start()
-    try:
-        return asyncio.run(all_at_once())
-    finally:
-        writer.stop()
+    busy = asyncio.create_task(writer.run(first, durable=True))
+    await asyncio.to_thread(begun.wait, 10)
+    others = [asyncio.create_task(writer.run(work, durable=True)) for work in works]
+    await asyncio.sleep(0)
+    go_on.set()
+    await busy
+    outcomes = await asyncio.gather(*others, return_exceptions=True)
+    writer.stop()
+    return outcomes
 
 
 def count_transactions(database, monkeypatch):
@@ -69,41 +70,41 @@ def count_transactions(database, monkeypatch):
     return seen
 
 
-def test_what_waits_is_stored_by_one_commit(database, monkeypatch):
+def test_what_waits_is_stored_by_one_commit(database, run, monkeypatch):
     seen = count_transactions(database, monkeypatch)
-    assert run(database, *map(insert, range(20))) == list(range(20))
+    assert run(*map(insert, range(20))) == list(range(20))
     assert numbers(database) == list(range(20))
     assert len(seen) == 2
 
 
-def test_a_refusal_leaves_the_others_alone(database, monkeypatch):
+def test_a_refusal_leaves_the_others_alone(database, run, monkeypatch):
     seen = count_transactions(database, monkeypatch)
-    one, refused, two = run(database, insert(1), refuse, insert(2))
+    one, refused, two = run(insert(1), refuse, insert(2))
     assert (one, two) == (1, 2)
     assert isinstance(refused, RefusalError)
     assert numbers(database) == [1, 2]
     assert len(seen) == 2
 
 
-def test_a_mistake_of_one_request_is_its_own(database):
+def test_a_mistake_of_one_request_is_its_own(database, run):
     def mistaken(connection):
         insert(3)(connection)
         raise ZeroDivisionError
 
-    one, failed, two = run(database, insert(1), mistaken, insert(2))
+    one, failed, two = run(insert(1), mistaken, insert(2))
     assert (one, two) == (1, 2)
     assert isinstance(failed, ZeroDivisionError)
     assert numbers(database) == [1, 2]
 
 
-def test_nothing_is_acknowledged_that_is_not_stored(database):
+def test_nothing_is_acknowledged_that_is_not_stored(database, run):
     """The second breaks a rule of the database, so the commit of both fails; both hear of it."""
-    outcomes = run(database, insert(1), insert(1))
+    outcomes = run(insert(1), insert(1))
     assert all(isinstance(each, StoreError) for each in outcomes)
     assert numbers(database) == []
 
 
-def test_a_request_that_is_given_up_does_not_end_the_writer(database):
+def test_a_request_that_is_given_up_does_not_end_the_writer(database, in_loop):
     writer = Writer(database)
 
     async def give_up():
@@ -113,6 +114,6 @@ def test_a_request_that_is_given_up_does_not_end_the_writer(database):
         return await writer.run(insert(2), durable=False)
 
     writer.start()
-    assert asyncio.run(give_up()) == 2
+    assert in_loop(give_up()) == 2
     writer.stop()
     assert numbers(database) == [1, 2]

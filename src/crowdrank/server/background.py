@@ -26,7 +26,7 @@ from crowdrank.store.database import Database, StoreError
 
 LOG = logging.getLogger("crowdrank.server")
 AGAIN = 5.0  # seconds after which a process that ended, or work that failed, is begun again
-START = 2.0  # seconds in which requests have the processor, unless somebody looks
+START = 5.0  # seconds in which requests have the processor, unless somebody looks
 ENDING = 10.0  # seconds that the end of a server waits for a thread
 POLL = 1.0  # seconds between two looks at the store
 REST = 1.0  # times the time of some work, in which others have the processor
@@ -135,10 +135,13 @@ def work(pipe: Connection, database: str, jobs: list[Job], own_process: bool) ->
     if own_process:
         warm_up(job.file for job in jobs)
     while not wishes.ended.is_set():
-        for room in rooms:
-            number = room.follower.study_id
-            for computed in room.compute(wishes.looked.get(number, -LOOKING)):
-                pipe.send((number, computed))
+        for room in sorted(rooms, key=wishes.last_look, reverse=True):
+            worked = False
+            for computed in room.compute(wishes.last_look(room)):
+                pipe.send((room.follower.study_id, computed))
+                worked = True
+            if worked and wishes.waiting:
+                break  # results that somebody looks at come before plans of other studies
         wishes.wait(POLL)
     store.close()
     pipe.close()
@@ -148,10 +151,19 @@ class Wishes:
     """What the server asks for: which results somebody looks at, and the end."""
 
     def __init__(self, pipe: Connection, own_process: bool) -> None:
-        self.looked: dict[int, float] = {}
+        self._looked: dict[int, float] = {}
         self.ended, self._news = threading.Event(), threading.Event()
         self._pipe, self._own_process = pipe, own_process
         threading.Thread(target=self._listen, name="wishes", daemon=True).start()
+
+    def last_look(self, room: Room) -> float:
+        """When somebody last asked for the results of a study."""
+        return self._looked.get(room.follower.study_id, -LOOKING)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is a wish since the last `wait`."""
+        return self._news.is_set()
 
     def wait(self, seconds: float) -> None:
         """Wait for the next wish."""
@@ -161,7 +173,7 @@ class Wishes:
     def _listen(self) -> None:
         try:
             while (study_id := self._pipe.recv()) is not None:
-                self.looked[study_id] = time.monotonic()
+                self._looked[study_id] = time.monotonic()
                 self._news.set()
         except (EOFError, OSError):
             pass
