@@ -2,8 +2,10 @@
 
     python benchmarks/server.py [--seconds 300] [--annotators 200] [--items 500] [--think 2.0] [--database URL]
 
-Each annotator submits a judgment and asks for the next question, then thinks. Submit plus next is timed together, as
-a person waits for it (the page asks ahead, so that nobody sees even this).
+Each annotator submits a judgment and asks for the next question, then thinks: `--think` seconds on average, between
+half of it and one and a half times as long. Two seconds are quick: people take about five for two short texts. Submit
+plus next is timed together, as a person waits for it (the page asks ahead, so that nobody sees even this). The
+annotators share the two cores with the server.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import random
 import subprocess
@@ -18,6 +21,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import numpy as np
@@ -45,16 +50,48 @@ class Server:
         self.address = f"{self.links['url']}/api/v1/studies/load"
         httpx2.get(f"{self.address}/study", timeout=60)
         self.started = time.perf_counter() - started
-        self.memory: list[float] = []
+        self.memory: list[tuple[float, float]] = []
+        self.spent = 0.0  # seconds of processor, without those of the other process
 
     def measure(self) -> None:
-        """Note the memory, in MB."""
-        self.memory.append(psutil.Process(self.process.pid).memory_info().rss / 1e6)
+        """Note the memory, in MB: of the server, and of the process that computes rankings beside it."""
+        here = psutil.Process(self.process.pid)
+        beside = sum(each.memory_info().rss for each in here.children(recursive=True))
+        self.memory.append((here.memory_info().rss / 1e6, beside / 1e6))
+        self.spent = sum(here.cpu_times()[:2])
 
     def end(self) -> None:
         """End the process."""
         self.process.terminate()
         self.process.wait()
+
+
+class Connection:
+    """One annotator's connection. As little HTTP as possible: the cores are for the server."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self.host, self.port, self.path = parts.hostname, parts.port, parts.path
+        self.token = ""
+
+    async def open(self) -> None:
+        """Connect."""
+        self.reader, self.writer = await asyncio.open_connection(self.host, self.port)
+
+    async def call(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """The content of an answer; an error if it is not a success."""
+        content = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {self.path}/{path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        head += f"Authorization: Bearer {self.token}\r\n\r\n" if self.token else "\r\n"
+        self.writer.write(head.encode() + content)
+        lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+        length = next(int(line[15:]) for line in lines if line.startswith("content-length:"))
+        answer = await self.reader.readexactly(length)
+        if " 200 " not in lines[0]:
+            raise OSError(f"{lines[0]} {answer[:100]!r}")
+        found: dict[str, Any] = json.loads(answer)
+        return found
 
 
 class Load:
@@ -65,32 +102,27 @@ class Load:
         self.times: list[float] = []
         self.errors: list[str] = []
 
-    async def annotate(self, client: httpx2.AsyncClient, number: int) -> None:
+    async def annotate(self, number: int) -> None:
         """One annotator until the end."""
-        rng, address = random.Random(number), self.server.address
+        rng, here = random.Random(number), Connection(self.server.address)
         await asyncio.sleep(rng.random() * self.think)
-        joined = (await client.post(f"{address}/join", json={})).json()
-        headers = {"Authorization": f"Bearer {joined['token']}"}
-        questions = (await client.get(f"{address}/questions?count=1", headers=headers)).json()["questions"]
+        await here.open()
+        here.token = (await here.call("POST", "join", {}))["token"]
+        questions = (await here.call("GET", "questions?count=1"))["questions"]
         while time.monotonic() < self.end and questions:
             await asyncio.sleep(self.think * (0.5 + rng.random()))
-            question = questions[0]
-            left, right = (item["id"] for item in question["items"])
-            chance = 1 / (1 + np.exp((int(left[1:]) - int(right[1:])) / 50))
-            winner = left if rng.random() < chance else right
-            body = [{"key": f"k{question['id']}", "question": question["id"], "winner": winner}]
+            left, right = (item["id"] for item in questions[0]["items"])
+            chance = 1 / (1 + math.exp((int(left[1:]) - int(right[1:])) / 50))
+            asked = questions[0]["id"]
+            judgment = {"key": f"k{asked}", "question": asked, "winner": left if rng.random() < chance else right}
             started = time.perf_counter()
             try:
-                done = await client.post(f"{address}/judgments", json=body, headers=headers)
-                more = await client.get(f"{address}/questions?count=1", headers=headers)
-            except httpx2.HTTPError as error:
+                await here.call("POST", "judgments", [judgment])
+                questions = (await here.call("GET", "questions?count=1"))["questions"]
+            except (OSError, EOFError) as error:
                 self.errors.append(repr(error))
                 continue
             self.times.append(time.perf_counter() - started)
-            if done.status_code != 200 or more.status_code != 200:
-                self.errors.append(f"{done.status_code} {more.status_code} {done.text[:100]}")
-                continue
-            questions = more.json()["questions"]
 
     async def watch(self) -> None:
         """Memory, every few seconds."""
@@ -102,9 +134,7 @@ class Load:
 async def run(server: Server, annotators: int, think: float, seconds: float) -> Load:
     """All annotators at once."""
     load = Load(server, think, seconds)
-    limits = httpx2.Limits(max_connections=annotators, max_keepalive_connections=annotators)
-    async with httpx2.AsyncClient(timeout=30, limits=limits) as client:
-        await asyncio.gather(load.watch(), *(load.annotate(client, number) for number in range(annotators)))
+    await asyncio.gather(load.watch(), *(load.annotate(number) for number in range(annotators)))
     return load
 
 
@@ -144,8 +174,11 @@ def main() -> None:
     times, memory = 1000 * np.array(load.times), server.memory
     print(f"{given.annotators} annotators on {given.items} items for {given.seconds:.0f} s, {os.cpu_count()} cores,")
     print(f"thinking {given.think:g} s: {len(times):,} judgments, {len(load.errors)} errors {load.errors[:3]}")
+    print(f"processor of the server: {1000 * server.spent / len(times):.1f} ms for each judgment, with start and joins")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}")
     print("submit + next, ms: " + ", ".join(f"p{q} {np.percentile(times, q):.0f}" for q in (50, 95, 99)))
-    print(f"memory, MB: {memory[len(memory) // 3]:.0f} after a third, {memory[-1]:.0f} at the end")
+    for name, used in zip(("server", "process beside it"), zip(*memory, strict=True), strict=True):
+        print(f"memory of the {name}, MB: {used[len(used) // 3]:.0f} after a third, {used[-1]:.0f} at the end")
     print(f"start: {server.started:.2f} s")
     if given.stored:
         with tempfile.TemporaryDirectory() as folder:

@@ -2,13 +2,14 @@
 fixture.
 """
 
+import asyncio
 import os
 import shutil
 import signal
 import tempfile
-import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -60,12 +61,34 @@ def postgresql() -> Iterator[Any]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+STUDIES = "studies"  # the database of all tests on PostgreSQL
+
+
 @pytest.fixture
 def postgresql_url(postgresql) -> str:
-    """An empty database of its own."""
-    name = f"t{uuid.uuid4().hex}"
-    postgresql.psql(f"CREATE DATABASE {name};")
-    return postgresql.get_uri(name)
+    """An empty database, always the same: a new one for every test would take seconds to make and to delete."""
+    import psycopg
+
+    uri = postgresql.get_uri("postgres")
+    with psycopg.connect(uri, autocommit=True) as connection:
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [STUDIES]).fetchone() is None:
+            connection.execute(f"CREATE DATABASE {STUDIES}")
+        connection.execute(others, [STUDIES])
+    with psycopg.connect(postgresql.get_uri(STUDIES), autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    return postgresql.get_uri(STUDIES)
+
+
+@pytest.fixture
+def in_loop() -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """`asyncio.run` in another thread: the browser's tests may run an event loop in this one."""
+
+    def run(work: Coroutine[Any, Any, Any]) -> Any:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, work).result()
+
+    return run
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

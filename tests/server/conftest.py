@@ -63,7 +63,8 @@ class Hall:
 
     def __init__(self, paths: list[Path], url: str, rates: Rates) -> None:
         self.app = create_app(
-            [read_study(path) for path in paths], ServerSettings(url, "http://testserver", rates=rates)
+            [read_study(path) for path in paths],
+            ServerSettings(url, "http://testserver", rates=rates, own_process=False),
         )
         self.client = TestClient(self.app, raise_server_exceptions=False)
         self.name = next(iter(self.app.state.studies))

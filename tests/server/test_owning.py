@@ -136,6 +136,8 @@ def test_import(study, tmp_path):
     grades = owner.request("POST", "import?file=v.csv", content=b"annotator,item,grade\nzoe,i0,1\n")
     assert "study of pairs" in grades.json()["error"]
     assert owner.request("POST", "import", content=b"\x00\xff nothing").status_code == 422
+    for name, status in ((".", 422), ("..", 422), ("/", 422), ("../../x.csv", 200), ("é" * 300 + ".csv", 200)):
+        assert owner.request("POST", "import", params={"file": name}, content=csv).status_code == status
     # What one study exported, another takes in, with the same keys.
     ann = study.join()
     ann.judge(2)

@@ -12,16 +12,17 @@ from fastapi import FastAPI
 
 from crowdrank import __version__
 from crowdrank.server import errors
+from crowdrank.server.background import Background, Job
 from crowdrank.server.context import Served
 from crowdrank.server.demo import Demo
 from crowdrank.server.engine import Engine
 from crowdrank.server.limits import RateLimits, Rates
 from crowdrank.server.middleware import Guard
-from crowdrank.server.results import LiveResults
 from crowdrank.server.routes import demonstrating, events, exporting, joining, judging, owning, pages, results
 from crowdrank.server.study_file import StudyFile, read_study
 from crowdrank.store import studies
 from crowdrank.store.database import Database
+from crowdrank.store.writer import Writer
 
 API = "/api/v1/studies/{name}"
 ENVIRONMENT = "CROWDRANK_SERVE"  # how the processes of one server get their settings
@@ -35,24 +36,26 @@ class ServerSettings:
     public_url: str  # without a slash at the end
     demo: bool = False
     rates: Rates = field(default_factory=Rates)
+    own_process: bool = True  # for what takes long
 
 
 def create_app(files: Sequence[StudyFile], settings: ServerSettings) -> FastAPI:
     """An application that serves these studies."""
     database = Database(settings.database)
     database.prepare()
-    served = {file.name: _served(file, database, settings) for file in files}
+    background = Background(settings.database, own_process=settings.own_process)
+    served = {file.name: _served(file, database, background, settings) for file in files}
     limits = RateLimits(settings.rates)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        background.start()
         for each in served.values():
-            each.engine.start()
-            each.results.start()
+            each.writer.start()
         yield
         for each in served.values():
-            each.engine.stop()
-            each.results.stop()
+            each.writer.stop()
+        background.stop()
         database.close()
 
     app = FastAPI(
@@ -74,13 +77,13 @@ def create_app(files: Sequence[StudyFile], settings: ServerSettings) -> FastAPI:
     return app
 
 
-def _served(file: StudyFile, database: Database, settings: ServerSettings) -> Served:
+def _served(file: StudyFile, database: Database, background: Background, settings: ServerSettings) -> Served:
     with database.write() as connection:
         study_id = studies.open_study(connection, file.name, file.items)
-    engine = Engine(database, study_id, file)
-    return Served(
-        study_id, file, database, engine, LiveResults(engine), settings.public_url, Demo() if settings.demo else None
-    )
+    engine = Engine(file)
+    results = background.add(Job(study_id, file), engine)
+    demo = Demo() if settings.demo else None
+    return Served(study_id, file, database, engine, results, Writer(database), settings.public_url, demo)
 
 
 def from_environment() -> FastAPI:

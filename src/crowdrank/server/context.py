@@ -7,6 +7,8 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
 
 from crowdrank.server.content import Contents
 from crowdrank.server.demo import Demo
@@ -18,6 +20,9 @@ from crowdrank.server.study_file import StudyFile
 from crowdrank.store import access
 from crowdrank.store.access import Holder
 from crowdrank.store.database import Database
+from crowdrank.store.writer import Writer
+
+MOST_KNOWN = 20_000  # tokens that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +34,11 @@ class Served:
     database: Database
     engine: Engine
     results: LiveResults
+    writer: Writer
     public_url: str  # without a slash at the end
     demo: Demo | None = None
     contents: Contents = field(default_factory=Contents)
+    known: set[str] = field(default_factory=set)  # tokens of annotators that were valid when they were first used
 
     @property
     def path(self) -> str:
@@ -41,10 +48,6 @@ class Served:
     @property
     def join_link(self) -> str:
         return f"{self.public_url}/s/{self.file.name}"
-
-    def changed(self) -> None:
-        """Say that something was stored."""
-        self.engine.notice()
 
 
 # What waits for nothing is `async`: FastAPI would start it in a thread of its own otherwise.
@@ -61,34 +64,75 @@ async def served(request: Request, name: str) -> Served:
 Study = Annotated[Served, Depends(served)]
 
 
-def holder(request: Request, study: Study) -> Holder:
-    """Who sent the request, by the token of its header."""
-    limits: RateLimits = request.app.state.limits
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request, by the token of its header; the database says who that is."""
+
+    secret: str
+    address: str
+    limits: RateLimits
+
+    def holder(self, connection: Connection, study_id: int) -> Holder:
+        """Who holds the token."""
+        try:
+            found = access.holder_of(connection, study_id, self.secret)
+        except access.AccessError:
+            self.limits.check_failure(self.address)
+            raise
+        self.limits.check_token(found.token_id)
+        return found
+
+    def annotator(self, connection: Connection, study_id: int) -> Holder:
+        """An annotator whose judgments are wanted."""
+        found = self.holder(connection, study_id)
+        if found.is_owner:
+            raise ApiError(403, "this is for annotators; join the study to judge", "annotators_only")
+        if found.state != "active":
+            raise ApiError(403, "the owner of the study does not take your judgments any more", "voided")
+        return found
+
+
+async def caller(request: Request) -> Caller:
+    """The token of the header."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise ApiError(401, "send your token: Authorization: Bearer TOKEN", "no_token")
     address = request.client.host if request.client else "unknown"
-    try:
-        with study.database.read() as connection:
-            found = access.holder_of(connection, study.id, secret.strip()[:200])
-    except access.AccessError:
-        limits.check_failure(address)
-        raise
-    limits.check_token(found.token_id)
+    return Caller(secret.strip()[:200], address, request.app.state.limits)
+
+
+async def known_caller(study: Study, found: Annotated[Caller, Depends(caller)]) -> Caller:
+    """A token that is or was valid here: others are refused before anything else is looked at.
+
+    Whoever uses this checks the token again, in the transaction of the request.
+    """
+    if found.secret not in study.known:
+        await run_in_threadpool(_check_once, study, found)
     return found
 
 
-async def annotator(found: Annotated[Holder, Depends(holder)]) -> Holder:
+def _check_once(study: Served, found: Caller) -> None:
+    with study.database.read() as connection:
+        found.annotator(connection, study.id)
+    if len(study.known) >= MOST_KNOWN:
+        study.known.clear()
+    study.known.add(found.secret)
+
+
+Token = Annotated[Caller, Depends(caller)]
+KnownToken = Annotated[Caller, Depends(known_caller)]
+
+
+def annotator(study: Study, token: Token) -> Holder:
     """An annotator whose judgments are wanted."""
-    if found.is_owner:
-        raise ApiError(403, "this is for annotators; join the study to judge", "annotators_only")
-    if found.state != "active":
-        raise ApiError(403, "the owner of the study does not take your judgments any more", "voided")
-    return found
+    with study.database.read() as connection:
+        return token.annotator(connection, study.id)
 
 
-async def owner(found: Annotated[Holder, Depends(holder)]) -> Holder:
+def owner(study: Study, token: Token) -> Holder:
     """The owner of the study."""
+    with study.database.read() as connection:
+        found = token.holder(connection, study.id)
     if not found.is_owner:
         raise ApiError(403, "only the owner of the study may do this", "owner_only")
     return found

@@ -71,6 +71,7 @@ class Demo:
             me = questions.annotator_row(connection, who.id)
             if row.state != "open" or me.state != "active":
                 return
+            study.engine.refresh(connection, row)
             candidates = study.engine.candidates(studies.wanted_items(connection, study.id))
             checks = int(self._rng.random() < study.file.collection.gold_share)
             offer = questions.Offer(candidates, study.engine.checks(), checks)
@@ -81,7 +82,6 @@ class Demo:
             answer = Answer(f"demo-{leased[0].id}", str(leased[0].id), self._vote(leased[0], who, truth), seconds)
             judgments.submit(connection, row, who.id, [answer], check_for(study.file), caps)
         study.engine.took(leased)
-        study.changed()
 
     def _vote(self, question: Any, who: Simulated, truth: dict[str, float]) -> dict[str, Any]:
         left, right = question.items

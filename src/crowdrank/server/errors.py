@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from crowdrank.settings import InputError
 from crowdrank.store.access import AccessError
-from crowdrank.store.database import StoreError
+from crowdrank.store.database import RefusalError, StoreError
 from crowdrank.store.judgments import AnswerError
 
 LOG = logging.getLogger("crowdrank.server")
@@ -19,12 +19,12 @@ CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "
 ACCESS = {"name_taken": 409, "not_listed": 403, "wrong_invitation": 403, "expired_invitation": 403}
 
 
-class ApiError(Exception):
+class ApiError(RefusalError):
     """An error that a client can read."""
 
     def __init__(self, status: int, message: str, code: str) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
+        super().__init__(message, code)
+        self.status = status
 
 
 def failed(status: int, message: str, code: str) -> JSONResponse:

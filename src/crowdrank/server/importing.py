@@ -26,7 +26,7 @@ def imported(study: StudyFile, body: bytes, name: str) -> tuple[list[Imported], 
     if body.lstrip()[:1] == b"{" and (records := _records(body)) is not None:
         return _from_records(study, records), []
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / ("".join(letter for letter in name if letter.isalnum() or letter in "._-") or "judgments")
+        path = Path(folder) / _safe(name)
         path.write_bytes(body)
         from crowdrank import formats
 
@@ -37,6 +37,12 @@ def imported(study: StudyFile, body: bytes, name: str) -> tuple[list[Imported], 
     if found.kinds != (study.kind,):
         raise InputError(f"the file has {' and '.join(found.kinds) or 'no judgments'}; this is a study of {study.kind}")
     return _numbered(study, list(_of(found))), list(found.notes)
+
+
+def _safe(name: str) -> str:
+    """A name for the file: its ending says what kind of file it is."""
+    safe = "".join(letter for letter in name if letter.isalnum() or letter in "._-").lstrip(".")
+    return safe.encode()[-100:].decode(errors="ignore") or "judgments"
 
 
 def _records(body: bytes) -> list[Any] | None:

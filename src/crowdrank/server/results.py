@@ -1,27 +1,25 @@
-"""The live results of a study: computed in a thread, never in a request; often while somebody looks, else seldom."""
+"""The live results of a study: computed in the background, often while somebody looks, else seldom."""
 
 from __future__ import annotations
 
-import logging
+import pickle
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.server.engine import ENDING, POLL, Engine, Snapshot, judgments_of
+from crowdrank.server.following import Snapshot, judgments_of
+from crowdrank.server.study_file import StudyFile
 from crowdrank.server.times import as_date
 from crowdrank.settings import InputError
-from crowdrank.store.database import StoreError
 
 if TYPE_CHECKING:
     from crowdrank.consensus import Consensus
     from crowdrank.study import Judgments
 
-LOG = logging.getLogger("crowdrank.server")
-REST = 2.0  # times the time of a fit, in which requests have the processor
-LOOKING = 60.0  # seconds after a request in which results are kept fresh
-SELDOM = 30.0  # seconds between two results while nobody looks
+ASK_AGAIN = 0.5  # seconds after which the background is told again that somebody looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,71 +37,49 @@ class Results:
     components: int = 0
     largest: int = 0
     unjudged: int = 0
-    consensus: Consensus | None = None
-    data: Judgments | None = None
+    fitted: bytes | None = None  # the consensus and its judgments: few requests need them
+
+    def load(self) -> tuple[Consensus, Judgments] | None:
+        """The consensus and its judgments, if there are any."""
+        return None if self.fitted is None else pickle.loads(self.fitted)
 
 
 class LiveResults:
     """The newest results of a study."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine, self.latest = engine, Results()
-        self._looked = -LOOKING
-        self._changed, self._stopped = threading.Condition(), threading.Event()
-        self._wanted = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name=f"results of {engine.study.name}", daemon=True)
-
-    def start(self) -> None:
-        """Compute in a thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; a fit that runs is waited for, for a while."""
-        self._stopped.set()
-        self._wanted.set()
-        if self._thread.is_alive():
-            self._thread.join(ENDING)
+    def __init__(self, ask: Callable[[], None]) -> None:
+        self.latest = Results()
+        self._ask, self._asked = ask, -ASK_AGAIN
+        self._changed = threading.Condition()
 
     def look(self) -> None:
         """Somebody looks: keep the results fresh for a while."""
-        self._looked = time.monotonic()
-        self._wanted.set()
+        now = time.monotonic()
+        if now - self._asked >= ASK_AGAIN:
+            self._asked = now
+            self._ask()
 
     def wait(self, sequence: int, seconds: float) -> Results:
         """The results of at least this sequence number, or the latest ones if that takes too long."""
-        self.look()
+        end = time.monotonic() + seconds
         with self._changed:
-            self._changed.wait_for(lambda: self.latest.sequence >= sequence, seconds)
+            while self.latest.sequence < sequence:
+                self.look()
+                left = end - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(min(left, ASK_AGAIN))
         return self.latest
 
-    def _follow(self) -> None:
-        while not self._stopped.is_set():
-            looking = time.monotonic() - self._looked < LOOKING
-            self._wanted.wait(POLL if looking else SELDOM)
-            self._wanted.clear()
-            if self._stopped.is_set():
-                return
-            started = time.monotonic()
-            try:
-                self.engine.read()
-                if self.engine.snapshot.sequence != self.latest.sequence:
-                    self._publish(compute(self.engine))
-            except StoreError:
-                self._stopped.wait(POLL)
-            except Exception:  # the dashboard shows the results before, marked as stale
-                LOG.exception("results of %s could not be computed", self.engine.study.name)
-                self._stopped.wait(5 * POLL)
-            self._stopped.wait(REST * min(time.monotonic() - started, 5.0))
-
-    def _publish(self, results: Results) -> None:
+    def publish(self, results: Results) -> None:
+        """Show new results to whoever waits for them."""
         with self._changed:
             self.latest = results
             self._changed.notify_all()
 
 
-def compute(engine: Engine) -> Results:
+def compute(study: StudyFile, snapshot: Snapshot) -> Results:
     """Fit the usual method of the study's kind, with intervals and tiers, and forecast when to stop."""
-    snapshot, study = engine.snapshot, engine.study
     count = Counter((vote.task, name) for vote in snapshot.votes for name in vote.items)
     if not snapshot.votes:
         return _nothing(snapshot, count)
@@ -122,13 +98,12 @@ def compute(engine: Engine) -> Results:
         method=consensus.method,
         ranking=_ranking(consensus, snapshot, count),
         annotators={str(row["annotator"]): _finite(row) for row in consensus.annotators.to_dicts()},
-        stopping=_stopping(engine, consensus, data),
+        stopping=_stopping(study, consensus, data, len(snapshot.votes)),
         notes=list(consensus.notes),
         components=parts + unjudged,
         largest=largest,
         unjudged=unjudged,
-        consensus=consensus,
-        data=data,
+        fitted=pickle.dumps((consensus, data)),
     )
 
 
@@ -175,18 +150,17 @@ def _components(consensus: Consensus) -> tuple[int, int]:
     return max(sizes.values()), len(sizes) - tasks + 1
 
 
-def _stopping(engine: Engine, consensus: Consensus, data: Judgments) -> list[dict[str, Any]]:
+def _stopping(study: StudyFile, consensus: Consensus, data: Judgments, count: int) -> list[dict[str, Any]]:
     """Each rule of the study: whether it holds, and how many more judgments it will take."""
-    collection, count = engine.study.collection, len(engine.snapshot.votes)
     rows: list[dict[str, Any]] = []
-    budget, rules = collection.caps.budget, collection.stopping
+    budget, rules = study.collection.caps.budget, study.collection.stopping
     if budget is not None:
         left = max(budget - count, 0)
         row = {"rule": "budget", "wanted": budget, "now": count, "reached": left == 0}
         rows.append({**row, "more": left, "more_low": left, "more_high": left})
     if not {"width", "top_k"} & set(rules):
         return rows
-    if engine.study.kind == "grades":
+    if study.kind == "grades":
         return rows + _width_now(consensus, rules.get("width"))
     from crowdrank.collect.state import State
     from crowdrank.collect.stopping import stopping

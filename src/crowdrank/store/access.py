@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
+from crowdrank.store.database import RefusalError
 from crowdrank.store.studies import advance, count_again, locked
 from crowdrank.store.tables import Record, annotator, invitation, judgment, token
 
@@ -20,12 +21,8 @@ _HOLDER = (
 )
 
 
-class AccessError(Exception):
-    """Somebody may not do this; `code` tells programs why."""
-
-    def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
-        self.code = code
+class AccessError(RefusalError):
+    """Somebody may not do this, by their token, invitation or name."""
 
 
 @dataclass(frozen=True, slots=True)

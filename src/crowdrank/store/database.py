@@ -28,6 +28,14 @@ class StoreError(Exception):
     """The database cannot be read or written now; nothing of the transaction was stored."""
 
 
+class RefusalError(Exception):
+    """Somebody may not do this; `code` tells programs why. Raised before anything is written."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class Database:
     """One database of studies; any number of threads may use it."""
 

@@ -31,6 +31,11 @@ _WANTED = (
 )
 
 
+_COUNTS = select(item.c.task, item.c.name, item.c.state, item.c.judgments, item.c.open, item.c.wanted).where(
+    item.c.study_id == bindparam("study")
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NewItem:
     """An item to be added to a study."""
@@ -50,15 +55,13 @@ def open_study(connection: Connection, name: str, items: Sequence[NewItem]) -> i
         made = insert(study).values(**row, created=time.time()).returning(study.c.id)
         found = connection.execute(made).scalar_one()
     locked(connection, found)
-    rows = connection.execute(select(item.c.task, item.c.name).where(item.c.study_id == found))
-    known = {(row.task, row.name) for row in rows}
-    new = [each for each in items if (each.task, each.name) not in known]
-    add_items(connection, found, new)
+    known = {(row.task, row.name): row for row in read_items(connection, found)}
+    add_items(connection, found, [each for each in items if (each.task, each.name) not in known])
     for each in items:
-        if (each.task, each.name) in known:
-            where = and_(item.c.study_id == found, item.c.task == each.task, item.c.name == each.name)
+        old = known.get((each.task, each.name))
+        if old is not None and (old.title, old.content, old.owner) != (each.title, dict(each.content), each.owner):
             texts = {"title": each.title, "content": dict(each.content), "owner": each.owner}
-            connection.execute(update(item).where(where).values(**texts))
+            connection.execute(update(item).where(item.c.id == old.id).values(**texts))
     return int(found)
 
 
@@ -114,6 +117,17 @@ def add_items(connection: Connection, study_id: int, items: Sequence[NewItem]) -
 def read_items(connection: Connection, study_id: int) -> Sequence[Record]:
     """All items of a study, also withdrawn ones."""
     return connection.execute(select(item).where(item.c.study_id == study_id).order_by(item.c.id)).all()
+
+
+def count_items(connection: Connection, study_id: int) -> Sequence[Record]:
+    """State and counts of all items."""
+    return connection.execute(_COUNTS, {"study": study_id}).all()
+
+
+def active_items(connection: Connection, study_id: int) -> int:
+    """How many items may be asked about."""
+    where = and_(item.c.study_id == study_id, item.c.state == "active")
+    return int(connection.execute(select(func.count()).where(where)).scalar_one())
 
 
 def items_of(connection: Connection, study_id: int, entries: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:

@@ -85,6 +85,14 @@ class Served:
         with urllib.request.urlopen(urllib.request.Request(self.api + path, data, headers, method=method)) as answer:
             return json.loads(answer.read())
 
+    def skipped(self, wanted):
+        """Wait until this many questions were skipped: the page sends answers behind the next question."""
+        for _ in range(100):
+            if (found := self.call("GET", "/status")["skipped"]) == wanted:
+                return
+            time.sleep(0.1)
+        pytest.fail(f"{found} questions skipped, {wanted} wanted")
+
     def stored(self, wanted=None):
         """The judgments that count, oldest first; waits until there are as many as wanted."""
         for _ in range(100):
@@ -167,6 +175,10 @@ class Visit:
     def shows(self, question):
         """Wait until this question is on the screen."""
         self.page.wait_for_function("id => document.querySelector('.stage')?.dataset.question === id", arg=question)
+
+    def sent(self):
+        """Wait until nothing is on its way to the server."""
+        self.page.wait_for_function("() => document.querySelector('#unsent').textContent === ''")
 
     def healthy(self, url):
         """Nothing was said on the console, and nothing was asked of any other host."""

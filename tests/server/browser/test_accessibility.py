@@ -36,7 +36,7 @@ def test_the_dashboard(options, server, visit):
             person.press("ArrowLeft")
         study.call("POST", "/invitations", {"names": ["Ada"]})
     view = visit(study.owner, **options)
-    view.page.locator("#ranking tbody tr").first.wait_for(timeout=30_000)
+    view.page.locator("#ranking tbody tr").first.wait_for(timeout=60_000)
     for tab in ("Overview", "Annotators", "Items", "Invite", "Data", "Log"):
         view.page.get_by_role("link", name=tab, exact=True).click()
         view.page.locator("main > section:visible h2").first.wait_for()

@@ -22,7 +22,7 @@ def test_judging_by_keyboard(server, visit):
     rows = study.stored(3)
     assert [answer_of(row) for row in rows] == [{"winner": first[1]}, {"winner": second[0]}, {"tie": True}]
     assert view.page.locator("#count").text_content() == "3 done"
-    assert study.call("GET", "/status")["skipped"] == 1
+    study.skipped(1)
     assert all(0 < row["seconds"] < 60 for row in rows)
     view.healthy(study.url)
 
@@ -121,8 +121,7 @@ def test_answers_given_offline_are_sent_once(server, visit):
     study = server["offline"]
     view = visit(study.join).start()
     view.press("ArrowLeft")
-    study.stored(1)
-    view.page.wait_for_timeout(300)  # the next questions arrive
+    view.sent()  # the page has three more questions in stock
     view.context.set_offline(True)
     view.press("ArrowLeft")
     view.press("ArrowRight")
@@ -135,7 +134,7 @@ def test_answers_given_offline_are_sent_once(server, visit):
     view.context.set_offline(False)
     again = visit(study.join, context=view.context)
     rows = study.stored(3)
-    again.page.wait_for_function("() => document.querySelector('#unsent').textContent === ''")
+    again.sent()
     assert len({row["key"] for row in rows}) == 3
     again.press("ArrowLeft")
     assert len(study.stored(4)) == 4

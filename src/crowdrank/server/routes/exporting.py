@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
@@ -15,9 +15,14 @@ from crowdrank.server.content import task_name
 from crowdrank.server.context import Owner, Served, Study
 from crowdrank.server.errors import ApiError
 from crowdrank.server.importing import imported
+from crowdrank.server.results import Results
 from crowdrank.server.times import as_date
 from crowdrank.store import judgments, studies
 from crowdrank.store.tables import Record
+
+if TYPE_CHECKING:
+    from crowdrank.consensus import Consensus
+    from crowdrank.study import Judgments
 
 router = APIRouter()
 CsvSafe = Annotated[bool, Query(description="For spreadsheets: no text can be a formula")]
@@ -69,12 +74,11 @@ def export_parquet(study: Study, _: Owner) -> Response:
 
 
 @router.get("/export.qrels")
-def export_qrels(study: Study, _: Owner) -> Response:
+def export_qrels(study: Study, __: Owner) -> Response:
     """Grades: the consensus label of each item, as TREC qrels. Other kinds have no grades: best rank, highest value."""
     results = study.results.wait(_sequence(study), WAIT)
-    if results.consensus is None:
-        raise ApiError(409, "there are no judgments yet", "no_judgments")
-    lines = _labels(results.consensus) if study.file.kind == "grades" else _by_rank(results.ranking)
+    consensus, _ = _fitted(results)
+    lines = _labels(consensus) if study.file.kind == "grades" else _by_rank(results.ranking)
     text = "".join(f"{_word(task)} 0 {_word(item)} {grade}\n" for task, item, grade in lines)
     return Response(text, media_type="text/plain; charset=utf-8", headers=_as(study, "qrels"))
 
@@ -82,13 +86,11 @@ def export_qrels(study: Study, _: Owner) -> Response:
 @router.get("/report.html")
 def report(study: Study, _: Owner) -> Response:
     """The report of `crowdrank rank --report`: one page that needs nothing else."""
-    results = study.results.wait(_sequence(study), WAIT)
-    if results.consensus is None:
-        raise ApiError(409, "there are no judgments yet", "no_judgments")
+    consensus, data = _fitted(study.results.wait(_sequence(study), WAIT))
     try:
         from crowdrank.report import RankReport, rank_page
 
-        page = rank_page(RankReport(results.consensus, results.data, title=study.file.title))
+        page = rank_page(RankReport(consensus, data, title=study.file.title))
     except ModuleNotFoundError as error:
         raise ApiError(409, f"reports need {error.name}: pip install 'crowdrank[report]'", "extra_needed") from None
     headers = {**_as(study, "html"), "content-security-policy": REPORT_POLICY}
@@ -116,7 +118,6 @@ def _take_in(study: Served, body: bytes, name: str) -> dict[str, Any]:
             raise ApiError(422, f"{len(unknown):,} items of the file are not in the study: {names}", "unknown_items")
         new, before = judgments.take_in(connection, study.id, study.file.kind, found)
         studies.note(connection, study.id, "owner", "imported judgments", new=new, file=name[-100:])
-    study.changed()
     if before:
         notes = [*notes, f"{before:,} judgments were imported before, and are not stored again"]
     return {"imported": new, "notes": notes}
@@ -127,8 +128,15 @@ def _rows(study: Served, everything: bool = False) -> Sequence[Record]:
         return judgments.read_all(connection, study.id, everything=everything)
 
 
+def _fitted(results: Results) -> tuple[Consensus, Judgments]:
+    """The consensus and its judgments."""
+    found = results.load()
+    if found is None:
+        raise ApiError(409, "there are no judgments yet", "no_judgments")
+    return found
+
+
 def _sequence(study: Served) -> int:
-    study.changed()
     with study.database.read() as connection:
         return int(studies.read_study(connection, study.id).sequence)
 

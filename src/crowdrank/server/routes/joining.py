@@ -62,7 +62,6 @@ def join(study: Study, request: Request, body: JoinBody) -> dict[str, Any]:
         who = _who(study, connection, body)
         token = access.new_token(connection, study.id, who.id, study.file.access.days)
         studies.note(connection, study.id, who.name, "joined")
-    study.changed()
     return {"annotator": who.name, "token": token}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -10,16 +11,17 @@ from sqlalchemy import Connection
 
 from crowdrank.server.answers import check_for
 from crowdrank.server.content import shown_item, task_name
-from crowdrank.server.context import Annotator, Served, Study
+from crowdrank.server.context import Annotator, Caller, KnownToken, Served, Study
 from crowdrank.server.errors import ApiError
 from crowdrank.server.schemas import AnswerBody, JudgmentBody, JudgmentsBody, Key
 from crowdrank.server.times import as_date
 from crowdrank.store import judgments, questions, studies
 from crowdrank.store.access import Holder
-from crowdrank.store.judgments import Answer
+from crowdrank.store.judgments import Answer, Submitted
 from crowdrank.store.tables import Record
 
 router = APIRouter()
+Count = Annotated[int, Query(ge=1, le=100)]
 NO_MORE = {
     "paused": "the study is paused; come back later",
     "closed": "the study is closed: thank you",
@@ -28,25 +30,31 @@ NO_MORE = {
 
 
 @router.get("/questions")
-def next_questions(study: Study, me: Annotator, count: Annotated[int, Query(ge=1, le=100)] = 5) -> dict[str, Any]:
+async def next_questions(
+    study: Study, token: KnownToken, count: Annotated[int, Query(ge=1, le=100)] = 5
+) -> dict[str, Any]:
     """The questions you have, and new ones up to `count`. They are yours until they are answered or their time ends."""
-    caps = study.file.collection.caps
-    with study.database.write_quickly() as connection:
-        of_study = studies.locked(connection, study.id)
-        now = time.time()  # not before: the lock may have taken long
-        if questions.expire(connection, study.id, now, caps.seconds):
-            of_study = studies.read_study(connection, study.id)
-        who = questions.annotator_row(connection, me.annotator_id)
-        if of_study.state == "open":
-            wanted = studies.wanted_items(connection, study.id)
-            checks = sum(study.engine.rng.random() < study.file.collection.gold_share for _ in range(count))
-            offer = questions.Offer(study.engine.candidates(wanted), study.engine.checks(), checks, bool(wanted))
-            leased = questions.lease(connection, of_study, who, study.file.kind, offer, count, caps, now)
-        else:
-            have = questions.open_questions(connection, who.id) if of_study.state == "paused" else []
-            leased = questions.Leased(have[:count], NO_MORE[of_study.state], of_study.state)
-        shown = _shown(connection, study, leased.questions)
-    study.engine.took(leased.questions)
+    return await study.writer.run(lambda connection: _next(connection, study, token, count), durable=False)
+
+
+def _next(connection: Connection, study: Served, token: Caller, count: int) -> dict[str, Any]:
+    me, caps, engine = token.annotator(connection, study.id), study.file.collection.caps, study.engine
+    of_study = studies.locked(connection, study.id)
+    now = time.time()  # not before: the lock may have taken long
+    if questions.expire(connection, study.id, now, caps.seconds):
+        of_study = studies.read_study(connection, study.id)
+    who = questions.annotator_row(connection, me.annotator_id)
+    if of_study.state == "open":
+        engine.refresh(connection, of_study)
+        wanted = studies.wanted_items(connection, study.id) if engine.some_wanted else ()
+        checks = sum(engine.rng.random() < study.file.collection.gold_share for _ in range(count))
+        offer = questions.Offer(engine.candidates(wanted), engine.checks(), checks, bool(wanted))
+        leased = questions.lease(connection, of_study, who, study.file.kind, offer, count, caps, now)
+    else:
+        have = questions.open_questions(connection, who.id) if of_study.state == "paused" else []
+        leased = questions.Leased(have[:count], NO_MORE[of_study.state], of_study.state)
+    engine.took(leased.questions)
+    shown = _shown(connection, study, leased.questions)
     progress = {"done": who.judgments, "limit": caps.annotator}
     return {"questions": shown, "progress": progress, "reason": leased.reason, "code": leased.code}
 
@@ -67,15 +75,12 @@ def _shown(connection: Connection, study: Served, rows: list[Record]) -> list[di
 
 
 @router.post("/judgments", responses={422: {"description": "none of the judgments could be stored"}})
-def submit(study: Study, me: Annotator, body: JudgmentsBody | list[JudgmentBody], response: Response) -> dict[str, Any]:
+async def submit(
+    study: Study, token: KnownToken, body: JudgmentsBody | list[JudgmentBody], response: Response
+) -> dict[str, Any]:
     """Store judgments. The answer names the keys that are stored, durably; a key is stored once."""
     given = body.judgments if isinstance(body, JudgmentsBody) else body
-    answers = [_answer(each, each.key, each.question) for each in given]
-    caps = study.file.collection.caps
-    with study.database.write() as connection:
-        of_study = _accepting(connection, study)
-        done = judgments.submit(connection, of_study, _id(me), answers, check_for(study.file), caps)
-    study.changed()
+    done = await study.writer.run(lambda connection: _store(connection, study, token, given), durable=True)
     if not done.refused:
         return {"stored": done.stored}
     refused = [{"key": key, "error": error} for key, error in done.refused]
@@ -83,6 +88,14 @@ def submit(study: Study, me: Annotator, body: JudgmentsBody | list[JudgmentBody]
         response.status_code = 422
         return {"stored": [], "refused": refused, "error": refused[0]["error"], "code": "refused"}
     return {"stored": done.stored, "refused": refused}
+
+
+def _store(connection: Connection, study: Served, token: Caller, given: Sequence[JudgmentBody]) -> Submitted:
+    me = token.annotator(connection, study.id)
+    answers = [_answer(each, each.key, each.question) for each in given]
+    of_study = _accepting(connection, study)
+    caps = study.file.collection.caps
+    return judgments.submit(connection, of_study, _id(me), answers, check_for(study.file), caps)
 
 
 @router.get("/judgments")
@@ -120,7 +133,6 @@ def undo(study: Study, me: Annotator, key: Key) -> dict[str, Any]:
             raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
         assert row is not None
         question = _shown(connection, study, [row])[0]
-    study.changed()
     return {"withdrawn": key, "question": question}
 
 
@@ -134,7 +146,6 @@ def edit(study: Study, me: Annotator, key: Key, body: AnswerBody) -> dict[str, A
         given = _answer(body, key, "")
         if judgments.edit(connection, study.id, _id(me), key, given, check_for(study.file)) is None:
             raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
-    study.changed()
     return {"stored": [key]}
 
 

@@ -61,8 +61,6 @@ def add_items(study: Study, _: Owner, body: ItemsBody) -> dict[str, Any]:
             raise ApiError(409, f"the study has these items already: {names}", "item_exists")
         studies.add_items(connection, study.id, new)
         studies.note(connection, study.id, "owner", "added items", items=[each.name for each in new])
-    study.engine.read()  # at once, so that the next question can be about them
-    study.changed()
     return {"added": [each.name for each in new]}
 
 
@@ -93,8 +91,6 @@ def _change(study: Served, item: str, task: str | None, action: str, **values: A
         if not studies.change_item(connection, study.id, item, task, **values):
             raise ApiError(404, f"there is no item {item!r}", "no_item")
         studies.note(connection, study.id, "owner", action, item=item)
-    study.engine.read()
-    study.changed()
 
 
 def _changeable(connection: Connection, study: Served) -> None:
@@ -109,7 +105,6 @@ def set_state(study: Study, _: Owner, body: StateBody) -> dict[str, Any]:
     with study.database.write() as connection:
         before = studies.set_state(connection, study.id, body.state)
         studies.note(connection, study.id, "owner", "set the state", before=before, now=body.state)
-    study.changed()
     return {"state": body.state, "before": before}
 
 
@@ -143,7 +138,6 @@ def _set_annotator(study: Served, annotator: str, state: str, action: str) -> di
         if not access.set_annotator_state(connection, study.id, annotator, state):
             raise ApiError(404, f"there is no annotator {annotator!r}", "no_annotator")
         studies.note(connection, study.id, "owner", action, annotator=annotator)
-    study.changed()
     return {"annotator": annotator, "state": state}
 
 

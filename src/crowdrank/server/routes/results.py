@@ -25,7 +25,6 @@ def _fresh(study: Served, wait: float) -> tuple[Results, bool]:
     """The results, and whether there are newer judgments."""
     with study.database.read() as connection:
         sequence = studies.read_study(connection, study.id).sequence
-    study.changed()
     results = study.results.wait(sequence, wait)
     return results, results.sequence < sequence
 
@@ -128,7 +127,8 @@ def status(study: Study, _: Owner) -> dict[str, Any]:
         titles = studies.items_of(connection, study.id, ((each.task, name) for each in asked for name in each.items))
         speed = _per_hour(connection, study)
         people = len(access.read_annotators(connection, study.id))
-    collection, active = study.file.collection, len(study.engine.snapshot.active)
+        active = studies.active_items(connection, study.id)
+    collection = study.file.collection
     return {
         "state": row.state,
         "sequence": row.sequence,
