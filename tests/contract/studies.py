@@ -125,9 +125,9 @@ def nothing(kind: str) -> Judgments:
 
 
 def many_votes(kind: str) -> Judgments:
-    """Ten thousand judgments, nearly all different: two threads have work after equal ones are merged."""
+    """Thousands of judgments, nearly all different: two threads have work after equal ones are merged."""
     if kind == "pairs":
-        return cr.simulate.pairs(items=300, annotators=50, votes=10_000, ties=0.1, seed=1).judgments
+        return cr.simulate.pairs(items=100, annotators=50, votes=3_000, ties=0.1, seed=1).judgments
     return _many(kind, tasks=1000, items=12, judged=10)
 
 

@@ -64,7 +64,7 @@ def test_renamed_annotators_only_rename(case, studies):
 def test_threads_change_nothing(main_case, studies, monkeypatch):
     """A study that is split gives the same bits on one thread and on two. Small chunks: it need not be large."""
     for module in ("numerics.threads", "methods.pairs.votes.marginal"):
-        monkeypatch.setattr(f"crowdrank.{module}.ROWS_PER_CHUNK", 1 << 12, raising=False)
+        monkeypatch.setattr(f"crowdrank.{module}.ROWS_PER_CHUNK", 1 << 10, raising=False)
     judgments = studies.many_votes(main_case.kind)
     assert len(chunks(len(judgments))) >= 2
     found = []

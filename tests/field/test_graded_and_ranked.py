@@ -65,7 +65,7 @@ LISTS = {
     "one list": lists([(ALL, ranks_of(TRUTH))]),
     "partial": lists([(some, ranks_of(seen[some])) for seen in NOISY for some in [RNG.permutation(N)[:5]]]),
 }
-LONG = lists([(np.arange(300), RNG.permutation(300) + 1) for _ in range(3)])
+LONG = lists([(np.arange(150), RNG.permutation(150) + 1) for _ in range(3)])
 
 GRADED = [name for name, kind in cr.METHODS.items() if "grades" in kind.description.takes]
 RANKED = [name for name, kind in cr.METHODS.items() if "rankings" in kind.description.takes]
@@ -95,7 +95,7 @@ def test_lists(name, awkward):
 
 
 @pytest.mark.parametrize("name", [name for name in RANKED if name != "variance-bt"])  # it takes a minute
-def test_lists_of_300(name):
+def test_lists_of_150(name):
     check(fitted(name, study_of("rank", LONG)))
 
 

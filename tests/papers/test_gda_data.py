@@ -85,7 +85,7 @@ def test_difficulty_from_two_halves_of_the_llm_judges():
             "gda-pw",
             cr.judgments(grades.filter(pl.col("annotator").is_in(half.implode()) == side)),
             difficulty=True,
-            partners=16,
+            partners=8,
         )
         for side in (True, False)
     ]

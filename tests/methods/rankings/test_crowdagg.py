@@ -279,9 +279,9 @@ def test_a_function_that_is_the_measure_gives_the_same(n):
 
 
 def test_a_tiny_discount_keeps_its_digits(build):
-    """Precision at three of 300 items: probabilities are tiny, and items still differ, in tasks of all sizes."""
+    """Precision at three of 150 items: probabilities are tiny, and items still differ, in tasks of all sizes."""
     lists, entries = [], []
-    for task, n in (("large", 300), ("small", 5)):
+    for task, n in (("large", 150), ("small", 5)):
         items = [f"i{j:03}" for j in range(n)]
         entries += [(task, item) for item in items]
         lists += [(task, annotator, [[item] for item in items], False) for annotator in "ab"]
