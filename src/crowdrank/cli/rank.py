@@ -276,9 +276,7 @@ def _check_effects(covariate: list[str] | None, file: Path | None) -> None:
     from crowdrank.settings import SettingError
 
     if file is not None and not covariate:
-        raise SettingError(
-            "--covariates writes the effects of covariates, and there are none: name them with --covariate"
-        )
+        raise SettingError("--effects writes the effects of covariates, and there are none: name them with --covariate")
 
 
 def _pools(to_fit: MethodToFit, judgments: Judgments) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ class Checkpoint:
 
     def _read(self, path: Path, digest: str) -> tuple[Any, ...]:
         try:
+            with zipfile.ZipFile(path) as archive:
+                if archive.testzip() is not None:
+                    raise ValueError("a checksum is wrong")
             with np.load(path, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             of_fit = str(parts.pop("digest"))
