@@ -103,7 +103,7 @@ $(VENV)-lowest/installed: pyproject.toml tests/lowest.py
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(PYTHON) tests/lowest.py > $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c $(VENV)-lowest/constraints.txt \
-		-e '.[learn,report]' hypothesis pandas pyarrow pytest pytest-xdist pytrec-eval-terrier
+		-e '.[learn,report,spreadsheets]' hypothesis pandas pyarrow pytest pytest-xdist pytrec-eval-terrier
 	@touch $@
 
 # The peers hold some of our dependencies back: they get an environment of their own.

@@ -12,6 +12,7 @@ import gzip
 import json
 import multiprocessing
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +26,11 @@ import numpy as np
 
 import crowdrank as cr
 import exports
+from crowdrank.report.saved_results import saved_consensus
+from crowdrank.scale.checkpoint import Checkpoint
+from crowdrank.server import importing
+from crowdrank.server.item_table import read_table
+from crowdrank.server.study_file import read_study
 from crowdrank.settings import InputError
 
 SECONDS = 20  # for one mutant
@@ -45,6 +51,24 @@ QRELS = "".join(f"{task} 0 d{item} {item % 3}\n" for task in (1, 2) for item in 
 LETOR = "".join(f"{item % 3} qid:1 1:{item} 2:NULL 3:{5 - item} #docid = d{item}\n" for item in range(1, 5))
 FEATURES = "".join(f"{item % 3} qid:1 1:0.{item} 2:1.5 #docid = d{item}\n" for item in range(1, 5))
 SIDE = '[theta]\na = -0.5\nb = { low = -3, high = -1, confidence = 20 }\n[[better]]\nannotator = "a"\nthan = ["b"]\n'
+ITEMS = "id,title,text,x\nx,An item,some text,1\ny,Another,more text,2\nz,Third,text,3\n"
+STUDY = """[study]
+name = "fuzz"
+title = "A study"
+kind = "pairs"
+items = "items.csv"
+ties = true
+
+[collection]
+policy = "random"
+budget = 20
+caps = { annotator = 9 }
+stopping = { width = 0.5 }
+"""
+JUDGED = {"key": "k1", "annotator": "a", "task": "", "items": ["x", "y"], "winner": "x", "seconds": 2.5}
+EXPORT = json.dumps(
+    {"judgments": [JUDGED, {**JUDGED, "key": "k2", "time": "2026-05-01T10:00:00", "status": "counted"}]}
+)
 
 
 @dataclass(frozen=True)
@@ -124,6 +148,41 @@ def use_state(path: Path) -> None:
     str(state.consensus().annotators)
 
 
+def save_result(path: Path) -> None:
+    """What `rank --json` prints."""
+    command = [sys.executable, "-m", "crowdrank", "rank", str(path.with_suffix(".csv")), "--method", "bradley-terry"]
+    table(VOTES)(path.with_suffix(".csv"))
+    path.write_bytes(subprocess.run([*command, "--json"], check=True, capture_output=True).stdout)
+
+
+def use_result(path: Path) -> None:
+    consensus = saved_consensus(path)
+    str(consensus.ranking)
+    str(consensus.annotators)
+
+
+def save_step(path: Path) -> None:
+    checkpoint = Checkpoint(path.parent / "steps")
+    checkpoint.step(["sums", 1.5], lambda: (np.arange(9.0), 2.5))
+    (path.parent / "steps" / "step-000001.npz").replace(path)
+
+
+def use_step(path: Path) -> None:
+    (path.parent / "steps" / "step-000001.npz").write_bytes(path.read_bytes())
+    Checkpoint(path.parent / "steps").step(["sums", 1.5], lambda: (np.arange(9.0), 2.5))
+
+
+def served_study(path: Path) -> Path:
+    """A study of the server: its file, with the table of items beside it."""
+    (path.parent / "items.csv").write_bytes(ITEMS.encode())
+    (path.parent / "study.toml").write_bytes(STUDY.encode())
+    return path.parent / "study.toml"
+
+
+def use_import(path: Path) -> None:
+    importing.imported(read_study(served_study(path)), path.read_bytes(), path.name)
+
+
 KINDS = [
     Kind("votes.csv", table(VOTES), rank),
     Kind("lists.tsv", table(LISTS), rank),
@@ -152,6 +211,17 @@ KINDS = [
     Kind("boosted.json", save_trained("boosted", rounds=2, models=1), use_trained, structure=True),
     Kind("ensemble.json", save_trained("ensemble", rounds=2, max_iter=3), use_trained, structure=True),
     Kind("listmle.json", save_ranker("listmle"), use_ranker, structure=True),
+    Kind("result.json", save_result, use_result, structure=True),
+    Kind("result.csv", table({"item": list("xyz"), "score": [2.5, 1.0, 0.1], "low": [2.0, 0.5, -1.0]}), use_result),
+    *(
+        Kind(f"limited.{kind}", table(VOTES), partial(cr.fit, "elo", memory="9GB"), may_abort=kind == "parquet")
+        for kind in ("csv", "jsonl", "parquet")
+    ),
+    Kind("step.npz", save_step, use_step),
+    Kind("study.toml", served_study, read_study),
+    Kind("items.csv", text(ITEMS), lambda path: list(read_table(path))),
+    Kind("import.csv", table(VOTES), use_import),
+    Kind("import.json", text(EXPORT), use_import, structure=True),
     Kind("lambdamart.json", save_ranker("lambdamart", rounds=2), use_ranker, structure=True),
 ]
 

@@ -7,6 +7,6 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
-for requirement in (*project["dependencies"], *extras["learn"], *extras["report"]):
+for requirement in (*project["dependencies"], *extras["learn"], *extras["report"], *extras["spreadsheets"]):
     name, version = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
     sys.stdout.write(f"{name}=={version}\n")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.numerics import list_pairs
+from crowdrank.numerics.compiled import for_work
 from crowdrank.numerics.groups import grouped, ranges, run_starts
 from crowdrank.numerics.keys import MOST_BITS, count_runs, key_widths, packed, unpacked
 from crowdrank.numerics.keys import TIED as TIED
@@ -35,6 +36,7 @@ from crowdrank.study import (
 MOST_LEVELS = 32  # of grades; methods with parameters for each grade merge more grades into so many levels
 MOST_CELLS = 50_000_000  # of a table of all pairs of items of a task
 MOST_PAIRS = 5_000_000  # of lists and grades; a fit needs up to 170 bytes for each
+STEPS = 4  # of a kernel for one pair of a list
 MOST_ROWS = 20_000_000  # of equal lists that are written out
 
 
@@ -293,16 +295,20 @@ def _kernel_lists(lists: Rankings, vocabulary: Vocabulary) -> list_pairs.Lists:
 
 def _pairs_of_lists(lists: Rankings, vocabulary: Vocabulary) -> tuple[Pairs, Pairs]:
     """The pairs within lists, and those of lists with the items they put below."""
-    check_pair_count(count_pairs(lists, vocabulary))
+    count = count_pairs(lists, vocabulary)
+    check_pair_count(count)
+    write_inner, write_outer = (
+        for_work(each, STEPS * count) for each in (list_pairs.write_inner_pairs, list_pairs.write_outer_pairs)
+    )
     rows, n, nothing = _kernel_lists(lists, vocabulary), vocabulary.n_entries, np.zeros(0, np.int32)
     rows = rows._replace(annotator=np.arange(len(lists.list_annotator), dtype=np.int32))  # the list of each pair first
     none, no_strength = np.zeros(0, np.int8), np.zeros(0)
-    inner = list_pairs.write_inner_pairs(rows, nothing, nothing, nothing, none, no_strength)
-    outer = list_pairs.write_outer_pairs(rows, n, nothing, nothing, nothing, none)
+    inner = write_inner(rows, nothing, nothing, nothing, none, no_strength)
+    outer = write_outer(rows, n, nothing, nothing, nothing, none)
     within, below = _room(inner), _room(outer)
     strength = np.empty(inner)
-    list_pairs.write_inner_pairs(rows, within.annotator, within.left, within.right, within.outcome, strength)
-    list_pairs.write_outer_pairs(rows, n, below.annotator, below.left, below.right, below.outcome)
+    write_inner(rows, within.annotator, within.left, within.right, within.outcome, strength)
+    write_outer(rows, n, below.annotator, below.left, below.right, below.outcome)
     return _of_lists(replace(within, strength=strength), lists), _of_lists(below, lists)
 
 
@@ -323,14 +329,16 @@ def _counted_pairs(lists: Rankings, vocabulary: Vocabulary) -> Pairs:
     rows, starts = _kernel_lists(lists, vocabulary), vocabulary.task_starts
     by_task, first_list = grouped(lists.list_task, len(vocabulary.tasks))
     sizes = np.diff(starts)[np.diff(first_list) > 0]
-    check_pair_count(min(int((sizes * (sizes - 1) // 2).sum()), count_pairs(lists, vocabulary)))
+    count = count_pairs(lists, vocabulary)
+    check_pair_count(min(int((sizes * (sizes - 1) // 2).sum()), count))
+    count_in_table = for_work(list_pairs.count_in_table, STEPS * count)
     parts: list[tuple[Codes, Codes, NDArray[np.int8], Floats]] = []
     for task in np.flatnonzero(np.diff(first_list)):
         size = int(starts[task + 1] - starts[task])
         check_pair_count(size * size, MOST_CELLS)
         wins, ties = np.zeros((2, size, size), np.int64)
         wanted = by_task[first_list[task] : first_list[task + 1]]
-        list_pairs.count_in_table(rows, lists.counts, wanted, starts[task], wins, ties)
+        count_in_table(rows, lists.counts, wanted, starts[task], wins, ties)
         for table, result in ((wins, LEFT), (ties, TIE)):
             one, other = np.nonzero(table)
             first = np.int32(starts[task])

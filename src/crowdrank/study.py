@@ -142,6 +142,11 @@ class Judgments(Generic[FrameT]):
         return tuple(kind for kind in KINDS if len(getattr(self, kind)))
 
     @property
+    def has_effects(self) -> bool:
+        """Whether votes have covariates, categories or trusted annotators, which need a larger model."""
+        return any(each is not None for each in (self.pairs.covariates, self.pairs.category, self.trusted))
+
+    @property
     def counts(self) -> dict[Kind, int]:
         """How many judgments of each kind there are; a ranking is one, however long."""
         return {"grades": len(self.grades), "pairs": len(self.pairs), "rankings": int(self.rankings.counts.sum())}

@@ -49,9 +49,7 @@ SIDE = {
 
 def warm_up() -> int:
     """Use every method, ranker and policy once, on small studies; returns how many kernels are ready then."""
-    for module in walk_packages(cr.__path__, "crowdrank."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
+    import_everything()
     steps, little = list(_steps()), compiled.LITTLE_WORK
     compiled.LITTLE_WORK = -1  # these studies are small, and large ones are to come
     try:
@@ -62,6 +60,14 @@ def warm_up() -> int:
     finally:
         compiled.LITTLE_WORK = little
     return sum(bool(kernel.signatures) for kernel in compiled.KERNELS)
+
+
+def import_everything() -> None:
+    """All modules, but for those of extras that are not installed."""
+    for module in walk_packages(cr.__path__, "crowdrank."):
+        if not module.name.endswith("__main__"):
+            with suppress(ModuleNotFoundError):
+                import_module(module.name)
 
 
 def _studies() -> list[SimulatedStudy]:

@@ -95,6 +95,20 @@ def test_what_cannot_be_written_is_said(run, whole, words, message):
     assert sorted(whole.iterdir()) == before
 
 
+def test_fields_of_the_two_items_are_named(run, whole):
+    """`--left` and `--right` are short for `--column left=… --column right=…`."""
+    vote = {"type": "pairwise", "from_name": "p", "value": {"selected": "left"}}
+    task = {"id": 1, "data": {"first": "x", "second": "y", "third": "z"}, "annotations": [{"id": 5, "result": [vote]}]}
+    (whole / "fields.json").write_text(json.dumps([task]))
+    assert "--column left=" in run("read", "fields.json").err
+    done = run("read", "fields.json", "--left", "data.third", "--right", "data.first", "--json")
+    assert [(row["left"], row["right"], row["winner"]) for row in json.loads(done.out)["first"]["pairs"]] == [
+        ("z", "x", "z")
+    ]
+    columns = ("--column", "left=data.third", "--column", "right=data.first")
+    assert json.loads(run("read", "fields.json", *columns, "--json").out)["first"] == json.loads(done.out)["first"]
+
+
 def test_a_ranking_for_each_category(run, whole):
     done = run("rank", "battles.json", "--by", "language", "--method", "bradley-terry", "--out", "r.csv")
     assert done.code == 0

@@ -139,6 +139,7 @@ BAD = [
     ),
     ("winner in parquet", "v.parquet", parquet(GOOD + b"x,a,b,q\n"), ["v.parquet:3: winner 'q' is neither"]),
     ("suffix", "v.xls", GOOD, ["v.xls: unknown kind of file '.xls'", ".csv, .tsv, .jsonl, .parquet or .xlsx"]),
+    ("zip", "v.zip", b"PK\3\4" + GOOD, ["v.zip: unknown kind of file '.zip'; unpack it first"]),
     ("no suffix", "votes", GOOD, ["votes: unknown kind of file 'votes'"]),
     ("gz of nothing", "v.gz", gzip.compress(GOOD, mtime=0), ["v.gz: unknown kind of file"]),
     ("grade is text", "v.csv", GRADES + b"ann,y,good\n", ["v.csv:3: grade 'good' is not a finite number"]),

@@ -143,7 +143,6 @@ def test_every_kernel_is_compiled_this_way():
 
 WORKS = {
     "bradley-terry": lambda study: cr.fit("bradley-terry", study["lists"]),
-    "plackett-luce": lambda study: cr.fit("plackett-luce", study["lists"]),
     "borda": lambda study: cr.fit("borda", study["lists"]),
     "gda": lambda study: cr.fit("gda", study["grades"]),
     "gda, ordered": lambda study: cr.fit("gda", study["grades"], means="ordered", difficulty=True),
@@ -185,6 +184,18 @@ def test_questions_are_the_same_in_python(ties, monkeypatch):
 def test_a_kernel_is_compiled_after_little_work(monkeypatch):
     made = kernel(double)
     compiled.KERNELS.remove(made)
+    monkeypatch.setattr(compiled, "LITTLE_WORK", 10)
+    monkeypatch.setattr(compiled, "NOT_COMPILED", 2)
+    assert [compiled.for_work(made, 4) is made for _ in range(7)] == [False] * 5 + [True] * 2
+
+
+@pytest.mark.parametrize("where", ["in this process", "in a file"])
+def test_a_kernel_that_is_compiled_already_does_less_work_in_python(where, tmp_path, notes, monkeypatch):
+    made = called([tmp_path], monkeypatch)
+    if where == "in a file":
+        made = kernel(double)
+        compiled.KERNELS.remove(made)
+    compiled._kept_names.cache_clear()
     monkeypatch.setattr(compiled, "LITTLE_WORK", 10)
     assert [compiled.for_work(made, 4) is made for _ in range(4)] == [False, False, True, True]
 

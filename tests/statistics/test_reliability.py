@@ -7,6 +7,7 @@ import pytest
 
 import build
 import crowdrank as cr
+import leaderboard_votes
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.statistics import scale_separation_reliability, split_half
 
@@ -62,3 +63,9 @@ def test_few_annotators_are_split_by_judgments():
     assert found.of == "judgments"
     assert found.median > 0.9
     assert split_half(cr.BradleyTerry(), study, rounds=3, seed=1).median == found.median
+
+
+def test_votes_with_covariates_and_categories():
+    """Their priors are learned in each half: none may be given."""
+    study = leaderboard_votes.simulated(items=5, votes=400, covariates=1, categories=2, seed=1)
+    assert split_half(cr.BradleyTerry(), study.judgments, rounds=2).median > 0.5

@@ -38,6 +38,8 @@ def compare(
     out: options.Out = None,
     report: options.Report = None,
     column: options.Columns = None,
+    left: options.Left = None,
+    right: options.Right = None,
     top_k: options.TopK = None,
     ignore_unjudged: options.Ignore = False,
     skip_empty: options.SkipEmpty = False,
@@ -52,7 +54,7 @@ def compare(
     from crowdrank import formats
     from crowdrank.evaluation import comparison
 
-    study = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k)
+    study = options.JudgmentFiles(files, options.column_names(column, left, right), top_k)
     judgments, gold_values = study.read(), study.read_gold(gold)
     with screen.progress():
         result = comparison.compare(

@@ -33,6 +33,8 @@ def convert(
         ),
     ] = None,
     column: options.Columns = None,
+    left: options.Left = None,
+    right: options.Right = None,
     top_k: options.TopK = None,
     scale: options.Scale = None,
     csv_safe: options.CsvSafe = False,
@@ -52,7 +54,7 @@ def convert(
     if kind is not None:
         check_choice("kind", kind, KINDS)
     words = options.comma_separated([scale]) if scale else None
-    judgments = options.JudgmentFiles([source], options.assignments(column, "--column"), top_k, words).read()
+    judgments = options.JudgmentFiles([source], options.column_names(column, left, right), top_k, words).read()
     if kind is not None:
         judgments = of_kind(judgments, kind)  # type: ignore[arg-type]
     formats.write(judgments, out, csv_safe=csv_safe)

@@ -23,6 +23,8 @@ def describe(
     ] = None,
     report: options.Report = None,
     column: options.Columns = None,
+    left: options.Left = None,
+    right: options.Right = None,
     top_k: options.TopK = None,
     json: options.Json = False,
 ) -> None:
@@ -34,7 +36,7 @@ def describe(
     from crowdrank import formats
     from crowdrank.statistics.description import describe as describe_judgments
 
-    found = describe_judgments(options.JudgmentFiles(files, options.assignments(column, "--column"), top_k).read())
+    found = describe_judgments(options.JudgmentFiles(files, options.column_names(column, left, right), top_k).read())
     tables: dict[Path | None, object] = {out: found.annotators}
     if report:
         from crowdrank.report import describe_page

@@ -143,6 +143,8 @@ def next_questions(
     out: options.Out = None,
     csv_safe: options.CsvSafe = False,
     column: options.Columns = None,
+    left: options.Left = None,
+    right: options.Right = None,
     top_k: options.TopK = None,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -160,7 +162,7 @@ def next_questions(
 
     if policy is not None:
         _policy(policy, texts, gamma)  # report mistakes before reading anything
-    judgments = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k).read()
+    judgments = options.JudgmentFiles(files, options.column_names(column, left, right), top_k).read()
     chosen = _policy(policy or questions.usual_policy(judgments), texts, gamma)
     with screen.progress():
         state = State.start().refit(judgments) if chosen.asks != "grades" else None

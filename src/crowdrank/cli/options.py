@@ -49,6 +49,11 @@ Columns = Annotated[
         "list=NAME is the column that separates several rankings by one annotator. May be repeated.",
     ),
 ]
+Left = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The column of the left items of pairs; in JSON also data.answer_a."),
+]
+Right = Annotated[str | None, typer.Option(metavar="NAME", help="The column of the right items of pairs.")]
 LeaveOut = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMNS", help="Columns that are not features, separated by commas. May be repeated."),
@@ -198,6 +203,12 @@ class JudgmentFiles:
 def unjudged(ignore: bool) -> Literal["ignore", "nonrelevant"]:
     """What `--ignore-unjudged` means to `evaluate` and `compare`."""
     return "ignore" if ignore else "nonrelevant"
+
+
+def column_names(columns: list[str] | None, left: str | None, right: str | None) -> dict[str, str]:
+    """The columns that a user names: role → name."""
+    sides = {role: name for role, name in (("left", left), ("right", right)) if name is not None}
+    return {**assignments(columns, "--column"), **sides}
 
 
 def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:

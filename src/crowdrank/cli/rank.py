@@ -194,6 +194,8 @@ def rank(
         ),
     ] = None,
     column: options.Columns = None,
+    left: options.Left = None,
+    right: options.Right = None,
     top_k: options.TopK = None,
     scale: options.Scale = None,
     memory: options.Memory = None,
@@ -207,7 +209,7 @@ def rank(
 
     Example: crowdrank rank votes.csv --set prior=0.5 --out ranking.csv
     """
-    columns = options.assignments(column, "--column")
+    columns = options.column_names(column, left, right)
     words = options.comma_separated([scale]) if scale else None
     study = options.JudgmentFiles(files, columns, top_k, words, covariate or (), by, trust)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
@@ -276,9 +278,7 @@ def _check_effects(covariate: list[str] | None, file: Path | None) -> None:
     from crowdrank.settings import SettingError
 
     if file is not None and not covariate:
-        raise SettingError(
-            "--covariates writes the effects of covariates, and there are none: name them with --covariate"
-        )
+        raise SettingError("--effects writes the effects of covariates, and there are none: name them with --covariate")
 
 
 def _pools(to_fit: MethodToFit, judgments: Judgments) -> bool:

@@ -15,6 +15,8 @@ FIRST = 5  # judgments that are shown
 def read(
     files: options.Files,
     column: options.Columns = None,
+    left: options.Left = None,
+    right: options.Right = None,
     top_k: options.TopK = None,
     scale: options.Scale = None,
     json: options.Json = False,
@@ -24,7 +26,7 @@ def read(
     Example: crowdrank read export.json
     """
     words = options.comma_separated([scale]) if scale else None
-    judgments = options.JudgmentFiles(files, options.assignments(column, "--column"), top_k, words).read()
+    judgments = options.JudgmentFiles(files, options.column_names(column, left, right), top_k, words).read()
     first = {kind: _first(judgments, kind) for kind in judgments.kinds}
     if json:
         screen.print_json(

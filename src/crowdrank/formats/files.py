@@ -177,4 +177,5 @@ def _suffixes(path: Path) -> tuple[str, str]:
 
 
 def _unknown(path: Path, kind: str) -> str:
-    return f"{path}: unknown kind of file {kind or path.name!r}; it must be {KNOWN}"
+    first = "unpack it first: what is inside" if kind == ".zip" else "it"
+    return f"{path}: unknown kind of file {kind or path.name!r}; {first} must be {KNOWN}"

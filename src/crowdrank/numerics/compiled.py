@@ -33,7 +33,8 @@ from crowdrank import __version__
 KERNELS: list[Any] = []  # all kernels of the modules imported so far
 
 DONE: dict[Any, int] = {}  # the work of each kernel so far
-LITTLE_WORK = 200_000  # about a tenth of a second in Python
+LITTLE_WORK = 200_000  # about a tenth of a second in Python, less than it takes to load compiled code
+NOT_COMPILED = 10  # times as much is little for a kernel that is yet to be compiled
 DIGEST = hashlib.sha256().digest_size
 ADVICE = "name a folder that can be written as NUMBA_CACHE_DIR, or run `crowdrank warm-up` where the package can be"
 
@@ -51,11 +52,23 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 def for_work(compiled: Any, work: int) -> Callable[..., Any]:
     """The kernel; until it has done more than little work in this process, the Python function behind it.
 
-    To compile a kernel takes up to three seconds. Both give the same bits, if the kernel takes squares by
+    To compile a kernel takes up to four seconds. Both give the same bits, if the kernel takes squares by
     multiplication. `work` is about the number of passes of its innermost loops in this call.
     """
-    DONE[compiled] = DONE.get(compiled, 0) + work
-    return compiled if DONE[compiled] > LITTLE_WORK else partial(_run_quietly, _in_python(compiled))
+    done = DONE[compiled] = DONE.get(compiled, 0) + work
+    if done <= LITTLE_WORK or (done <= NOT_COMPILED * LITTLE_WORK and not _is_compiled(compiled)):
+        return partial(_run_quietly, _in_python(compiled))
+    return compiled  # type: ignore[no-any-return]
+
+
+def is_little(work: int) -> bool:
+    """Whether so much work needs no kernel."""
+    return work <= LITTLE_WORK
+
+
+def _is_compiled(compiled: Any) -> bool:
+    """Whether there is compiled code of a kernel, in this process or in files."""
+    return bool(compiled.overloads) or compiled._cache.kept()
 
 
 @cache
@@ -107,6 +120,11 @@ class KernelCache(_Cache):
             with suppress(OSError):
                 for path in folder.glob(f"{self._name}.*.nbc"):
                     path.unlink()
+
+    def kept(self) -> bool:
+        """Whether there is any code, be it old or for other types."""
+        folders = (*_folders(self._source), *filter(None, [_temporary()]))
+        return any(self._name in _kept_names(folder) for folder in folders)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for these types; None where there is none that can be used."""
@@ -163,6 +181,15 @@ def _checked(content: bytes) -> bytes:
     if hashlib.sha256(rest).digest() != digest:
         raise ValueError("the file is damaged")
     return rest
+
+
+@cache
+def _kept_names(folder: Path) -> frozenset[str]:
+    """The functions that had compiled code in a folder when this was first asked."""
+    try:
+        return frozenset(path.stem.rpartition(".")[0] for path in folder.iterdir() if path.suffix == ".nbc")
+    except OSError:
+        return frozenset()
 
 
 def _written(folder: Path, name: str, content: bytes) -> bool:

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.study import Codes
 
 Places = NDArray[np.int64]
+
+STEPS = 4  # of the kernel for one row
 
 
 def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
@@ -23,7 +25,7 @@ def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
     starts = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(codes, minlength=size), out=starts[1:])
     order = np.empty(len(codes), dtype=np.int64)
-    _place(codes, starts[:-1].copy(), order)
+    for_work(_place, STEPS * len(codes))(codes, starts[:-1].copy(), order)
     return order, starts
 
 

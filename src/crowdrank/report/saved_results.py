@@ -37,7 +37,12 @@ def saved_consensus(path: Path, annotators: Path | None = None, judgments: Judgm
     saved = _of_json(path) if path.suffix == ".json" else {"ranking": _rows(path)}
     if annotators is not None:
         saved["annotators"] = _rows(annotators)
-    consensus = _consensus(saved, path)
+    try:
+        consensus = _consensus(saved, path)
+    except InputError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path}: is not a result as `rank --json` or `rank --out` writes it: {error}") from None
     return consensus if judgments is None else _over(consensus, judgments)
 
 
@@ -78,7 +83,7 @@ def _consensus(saved: Mapping[str, Any], path: Path) -> Consensus:
     }
     for name in ("rank_low", "rank_high"):
         if name in found:
-            found[name] = np.nan_to_num(found[name]).astype(np.int32)
+            found[name] = np.nan_to_num(found[name]).clip(0, len(rows)).astype(np.int32)
     consensus = replace(
         plain,
         method=saved.get("method", "a saved ranking"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,16 +47,21 @@ class Checkpoint:
 
     def _read(self, path: Path, digest: str) -> tuple[Any, ...]:
         try:
+            with zipfile.ZipFile(path) as archive:
+                if archive.testzip() is not None:
+                    raise ValueError("a checksum is wrong")
             with np.load(path, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
-        except (OSError, ValueError, EOFError) as error:
+            of_fit = str(parts.pop("digest"))
+            result = tuple(parts[str(number)][()] for number in range(len(parts)))
+        except Exception as error:  # zipfile and NumPy have many for damaged files
             raise JudgmentError(f"{path}: is damaged; remove it, and the steps after it: {error}") from None
-        if str(parts.pop("digest")) != digest:
+        if of_fit != digest:
             raise JudgmentError(
                 f"{self.folder}: holds the checkpoints of another fit (other judgments, method, settings or number of "
                 "workers); give another folder, or remove it"
             )
-        return tuple(parts[str(number)][()] for number in range(len(parts)))
+        return result
 
     def remove(self) -> None:
         """Remove the checkpoints of a fit that is done."""

@@ -48,7 +48,7 @@ class Columns:
     def __init__(self, path: Path, parts: Sequence[Path]) -> None:
         self.path, self.parts = path, parts
         self.before = _state(path)
-        schemas = [pl.Schema(_file(path, part).schema_arrow) for part in parts]
+        schemas = [_schema(path, part) for part in parts]
         self.types = {name: _common([schema.get(name) for schema in schemas]) for schema in schemas for name in schema}
         self.nested = {path: names for path, names in struct_paths(self.types).items() if path not in self.types}
         check_width(path, len(self.types))
@@ -85,11 +85,17 @@ class Columns:
     def _batches(self, file: Any, column: str) -> Iterator[pl.Series]:
         import pyarrow
 
+        left = file.metadata.num_rows
         try:
             for batch in file.iter_batches(batch_size=ROWS, columns=[column], use_threads=False):
-                yield pl.Series(column, pl.from_arrow(batch.column(0)))
+                values = batch.column(0)
+                left -= len(values)
+                values.validate(full=True)  # damaged text would end the process
+                yield pl.Series(column, pl.from_arrow(values))
         except (pyarrow.ArrowException, OSError) as error:
             raise JudgmentError(_damaged(self.path)) from error
+        if left:
+            raise JudgmentError(_damaged(self.path))
 
 
 def _file(path: Path, part: Path) -> Any:
@@ -103,7 +109,17 @@ def _file(path: Path, part: Path) -> Any:
         return parquet.ParquetFile(part, pre_buffer=False)
     except FileNotFoundError:
         raise JudgmentError(f"{path}: is gone; it must stay where it is until the ranking is written") from None
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise JudgmentError(_damaged(path)) from error
+
+
+def _schema(path: Path, part: Path) -> pl.Schema:
+    """The columns of a Parquet file."""
+    schema = _file(path, part).schema_arrow
+    try:
+        _ = schema.names  # where names are no text, polars would print more than an error
+        return pl.Schema(schema)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeDecodeError) as error:
         raise JudgmentError(_damaged(path)) from error
 
 

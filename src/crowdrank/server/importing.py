@@ -20,6 +20,8 @@ from crowdrank.store.judgments import AnswerError, Imported
 if TYPE_CHECKING:
     from crowdrank.study import Judgments
 
+LONGEST = 1e9  # seconds for an answer
+
 
 def imported(study: StudyFile, body: bytes, name: str) -> tuple[list[Imported], list[str]]:
     """The judgments of a file, checked against the study; and notes on what was left out."""
@@ -84,7 +86,7 @@ def _from_records(study: StudyFile, records: Sequence[Any]) -> list[Imported]:
                 items=tuple(items),
                 answer=answer,
                 created=_time(record.get("time")),
-                seconds=float(seconds) if isinstance(seconds, int | float) else None,
+                seconds=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < LONGEST else None,
                 details=details if isinstance(details, dict) else None,
             )
         )

@@ -128,7 +128,7 @@ def fragility(
     entries, name, size = _task(judgments, task, of)
     exact = _Search(method, judgments, of, entries, k, consensus)
     few = len(exact.whose) <= FITS_ARE_FAST
-    variant = without_intervals(method) if few else quicker(method, exact.start)
+    variant = without_intervals(method) if few else quicker(method, judgments, exact.start)
     refits = 0
     if variant == method:
         best = _smallest(exact)

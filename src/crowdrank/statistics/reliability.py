@@ -70,7 +70,8 @@ def split_half(
     """
     check_whole_number("rounds", rounds)
     # Settings are chosen once, from the whole study.
-    chosen = quicker(method, fit_method(without_intervals(method), judgments) if consensus is None else consensus)
+    consensus = fit_method(without_intervals(method), judgments) if consensus is None else consensus
+    chosen = quicker(method, judgments, consensus)
     n = len(judgments.vocabulary.annotators)
     over = "annotators" if n >= FEW_ANNOTATORS else "judgments"
     found = np.full(rounds, np.nan)

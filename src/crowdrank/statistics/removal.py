@@ -36,10 +36,10 @@ def kept_of(judgments: Judgments, mask: Mask) -> Judgments:
     return kept(judgments, mask[:first], mask[first:second], mask[second:])
 
 
-def quicker(method: Method, consensus: Consensus) -> Method:
+def quicker(method: Method, judgments: Judgments, consensus: Consensus) -> Method:
     """The method with the settings that it chose from the whole study and without intervals; the usual prior where it
-    would choose one in each fit.
+    would choose one in each fit, and may be given one.
     """
     found = for_rounds(without_intervals(method), consensus)
-    chooses = "prior" in settings_of(found) and settings_of(found)["prior"] is None
+    chooses = not judgments.has_effects and settings_of(found).get("prior", 0) is None
     return replace(found, prior=USUAL_PRIOR) if chooses else found  # type: ignore[type-var]

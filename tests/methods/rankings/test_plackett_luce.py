@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
 
+import build
 import crowdrank as cr
 from crowdrank.convert import as_lists
 from crowdrank.methods.rankings.lists.score_draws import ScoreDraws
 from crowdrank.methods.rankings.plackett_luce import ListModel, PlackettLuce
+from crowdrank.numerics import compiled
 
 TIED = [
     ("t", "ann", [["a"], ["b", "c"], ["d"]], False),
@@ -257,3 +259,24 @@ def test_the_normal_prior_by_finite_differences(build):
     model.evaluate(x)
     np.testing.assert_allclose(model.hessian_product(direction), expected, atol=1e-6)
     np.testing.assert_allclose(model.diagonal(), np.diag(build.slope(lambda at: model.evaluate(at)[1], x)), atol=1e-6)
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.7])
+@pytest.mark.parametrize("seed", range(3))
+def test_kernels_and_numpy_give_the_same(prior, seed, monkeypatch):
+    """Few lists are computed without kernels: ties, short lists with and without items below, no order at the end."""
+    at_infinity = ("t", "gil", [["d"], ["b"], ["a", "c"]], False)
+    lists = as_lists(build.judgments(lists=[*TIED, at_infinity]))
+    lists.position[(lists.row_list == lists.row_list.max()) & (lists.position == 3)] = np.inf
+    vocabulary = build.judgments(lists=TIED).vocabulary
+    numpy = ListModel(lists, np.linspace(0.5, 2, len(lists.list_task)), vocabulary, prior)
+    monkeypatch.setattr(compiled, "LITTLE_WORK", -1)
+    kernels = ListModel(lists, np.linspace(0.5, 2, len(lists.list_task)), vocabulary, prior)
+    assert numpy.choices is not None
+    assert kernels.choices is None
+    x, v = np.random.default_rng(seed).normal(0, 2, (2, vocabulary.n_entries))
+    (one, one_slope), (other, other_slope) = numpy.evaluate(x), kernels.evaluate(x)
+    assert one == pytest.approx(other, rel=1e-12)
+    np.testing.assert_allclose(one_slope, other_slope, atol=1e-12)
+    np.testing.assert_allclose(numpy.diagonal(), kernels.diagonal(), atol=1e-12)
+    np.testing.assert_allclose(numpy.hessian_product(v), kernels.hessian_product(v), atol=1e-12)

@@ -39,9 +39,10 @@ from crowdrank.convert import as_lists, links, middle_places
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists import kernels
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
+from crowdrank.methods.rankings.lists.few_lists import choices_of
 from crowdrank.methods.rankings.lists.score_draws import ScoreDraws
 from crowdrank.methods.result import check_kinds, make_consensus
-from crowdrank.numerics.compiled import for_work
+from crowdrank.numerics.compiled import for_work, is_little
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.progress import report
@@ -52,6 +53,7 @@ from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
 SPREADS = tuple(0.25 * 2 ** (step / 2) for step in range(11))  # of normal scores, to choose from: 0.25 to 8
+STEPS = 4  # of a kernel for one row
 MOST_DRAWN = (400, 10_000)  # entries and rows of lists; the intervals of larger studies are those of the curvature
 START_SCALE = 1.2  # start scores are the log-odds times this
 
@@ -190,6 +192,9 @@ class ListModel:
         self.unlisted[lists.row_list[np.isinf(lists.position)]] = -1
         self.inverse_worth = np.zeros(len(lists))  # 1 / the total worth of the items that each choice was made among
         self.sum = RowSum(len(lists), 2 * vocabulary.n_entries + 2 * len(vocabulary.tasks))
+        few = is_little(STEPS * len(lists) * vocabulary.n_entries)
+        every = slice(0, len(lists))
+        self.choices = choices_of(self._lists(every), self.task_starts, vocabulary.n_entries) if few else None
 
     @property
     def compared(self) -> NDArray[np.bool_]:
@@ -201,36 +206,46 @@ class ListModel:
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the worth of the entries there, and the diagonal of the Hessian."""
-        n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
+        task, n_tasks = self.vocabulary.entry_task, len(self.vocabulary.tasks)
         self.worth = np.exp(np.clip(x, -300, 300))
-        self.total = sum_by(task, self.worth, len(self.vocabulary.tasks))
-        list_terms = for_work(kernels.list_terms, 4 * len(self.entry))
+        self.total = sum_by(task, self.worth, n_tasks)
+        value, slope, curvature = self.choices.terms(x, self.worth) if self.choices else self._kernel_terms(x)
+        slope += self.prior * (self.worth - 1) + self.precision * x
+        self.curvature = curvature + self.prior * self.worth + self.precision
+        value += self.prior * float((self.worth - x).sum()) + self.precision * dot(x, x) / 2
+        return value, self._differences(slope)
+
+    def _kernel_terms(self, x: Floats) -> tuple[float, Floats, Floats]:
+        """`Choices.terms` of many lists."""
+        n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
+        list_terms = for_work(kernels.list_terms, STEPS * len(self.entry))
         sums, values = self.sum(
             lambda rows, into: list_terms(
                 self._lists(rows), x, self.worth, self.total, self.task_starts, self.inverse_worth, into
             )
         )
         slope, curvature, below, below_twice = np.split(sums, [n, 2 * n, 2 * n + len(self.total)])
-        slope += self.worth * (below[task] + self.prior) - self.prior + self.precision * x
-        self.curvature = curvature + self.worth * (below[task] + self.prior) - self.worth**2 * below_twice[task]
-        self.curvature += self.precision
-        value = self.prior * float((self.worth - x).sum()) + self.precision * dot(x, x) / 2
-        return sum(values) + value, self._differences(slope)
+        once = self.worth * below[task]
+        return sum(values), slope + once, curvature + once - self.worth**2 * below_twice[task]
 
     def hessian_product(self, v: Floats) -> Floats:
         """The Hessian at the last evaluated point times v."""
-        n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
         moved = self.worth * v
+        product = self.choices.hessian_product(self.worth, moved) if self.choices else self._kernel_product(moved)
+        return self._differences(product + self.prior * moved + self.precision * v)
+
+    def _kernel_product(self, moved: Floats) -> Floats:
+        """`Choices.hessian_product` of many lists."""
+        n, task = self.vocabulary.n_entries, self.vocabulary.entry_task
         total = sum_by(task, moved, len(self.vocabulary.tasks))
-        list_product = for_work(kernels.list_hessian_product, 4 * len(self.entry))
+        list_product = for_work(kernels.list_hessian_product, STEPS * len(self.entry))
         sums, _ = self.sum(
             lambda rows, into: list_product(
                 self._lists(rows), self.worth, moved, self.inverse_worth, self.total, total, self.task_starts, into
             )
         )
         product, _, below, below_moved = np.split(sums, [n, 2 * n, 2 * n + len(total)])
-        product += moved * (below[task] + self.prior) - self.worth * below_moved[task] + self.precision * v
-        return self._differences(product)
+        return np.asarray(product + moved * below[task] - self.worth * below_moved[task])
 
     def _differences(self, v: Floats) -> Floats:
         """Without prior, remove the mean of each task.

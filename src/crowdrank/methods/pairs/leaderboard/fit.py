@@ -41,8 +41,7 @@ def fit_votes(
 ) -> Consensus:
     """The consensus of votes, by the model with more effects where the study has something that needs it."""
     check_kinds(settings.description, judgments)
-    pairs = judgments.pairs
-    if pairs.covariates is None and pairs.category is None and judgments.trusted is None:
+    if not judgments.has_effects:
         return fit_pairs(settings, judgments, variant, gold=gold)
     _check_usable(settings, judgments, variant)
     bare = without_effects(judgments)

@@ -20,24 +20,32 @@ FEW_VOTES = 500
 
 
 class Ties(NamedTuple):
-    """Davidson's ties: the chance of one, the derivative of log C by the gap and the derivative of that."""
+    """Davidson's ties: the chance of one and of none, the derivative of log C by the gap."""
 
     chance: Floats
+    none: Floats
     lead: Floats
-    lead_slope: Floats
-    log_odds: Floats
+
+    def lead_slope(self, rate: Floats | float) -> Floats:
+        """The derivative of `lead` by the gap."""
+        return np.asarray(np.asarray(rate) ** 2 / 4 - self.lead**2)
+
+
+def _exp(x: Floats) -> Floats:
+    return np.asarray(np.exp(np.clip(x, -FURTHEST, FURTHEST)))
 
 
 def _sigma(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -FURTHEST, FURTHEST))))
+    return np.asarray(1 / (1 + _exp(-x)))
 
 
-def _ties(gap: Floats, rate: Floats | float, log_tau: Floats | float) -> Ties:
-    """`rate` is 2η − 1, and C = 2 cosh(rate gap / 2)."""
-    half = np.asarray(rate * gap / 2)
-    log_odds = log_tau - np.logaddexp(half, -half)
-    lead = rate / 2 * np.tanh(half)
-    return Ties(_sigma(log_odds), lead, np.asarray(rate) ** 2 / 4 - lead**2, log_odds)
+def _ties(gap: Floats, rate: Floats | float, tau: Floats | float) -> Ties:
+    """`rate` is 2η − 1, and C = 2 cosh(rate gap / 2), of which one exponential gives everything."""
+    up = _exp(rate * gap / 2)
+    down = 1 / up
+    cosh = up + down
+    chance = tau / (tau + cosh)
+    return Ties(chance, cosh / (tau + cosh), rate / 2 * (up - down) / cosh)
 
 
 def pooled_terms(rows: VoteRows, score: Floats, tau: float, total: Derivatives) -> float:
@@ -47,11 +55,11 @@ def pooled_terms(rows: VoteRows, score: Floats, tau: float, total: Derivatives) 
     value = np.where(tied, 0.0, np.logaddexp(0.0, -gap))
     slope, curvature = np.where(tied, 0.0, -wrong), np.where(tied, 0.0, right * wrong)
     if tau > 0:
-        ties = _ties(gap, 1.0, float(np.log(tau)))
+        ties = _ties(gap, 1.0, tau)
         both = ties.chance * (1 - ties.chance)
-        value += np.logaddexp(0.0, np.where(tied, -ties.log_odds, ties.log_odds))
+        value -= np.log(np.where(tied, ties.chance, ties.none) + TINY)
         slope += ties.lead * (tied - ties.chance)
-        curvature += ties.lead_slope * (tied - ties.chance) + ties.lead**2 * both
+        curvature += ties.lead_slope(1.0) * (tied - ties.chance) + ties.lead**2 * both
         total.profile[0, 0, 0] += weight @ (ties.chance - tied)
         total.profile[1, 0, 0] += weight @ both
         total.curvatures[:, 1], total.curvatures[:, 2] = -weight * ties.lead * both, weight * both
@@ -89,44 +97,48 @@ def few_marginal(
     """`davidson_kernels.davidson_marginal` of all profiles; `ties` and `bias` may be empty."""
     profile, winner, loser, kind, weight = rows
     rates = qualities.first[:, None] + qualities.step[:, None] * np.arange(qualities.share.shape[1])
-    rate, tied = rates[profile], (kind == TIED)[:, None]
-    eta, not_eta = (1 + rate) / 2, (1 - rate) / 2
+    tied, eta, not_eta = (kind == TIED)[:, None], ((1 + rates) / 2)[profile], ((1 - rates) / 2)[profile]
     gap = (score[winner] - score[loser])[:, None]
     side = np.where(kind == WON_RIGHT, -1.0, 1.0)[:, None]
     shift = side * bias[profile][:, None] if len(bias) else 0.0
-    right, wrong = _sigma(gap + shift), _sigma(-gap + shift)
-    mixture = eta * right + not_eta * wrong + TINY
+    # A tie is no answer: with a chance of 1 for either, it has no slope.
+    right, wrong = (np.where(tied, 1.0, _sigma(each + shift)) for each in (gap, -gap))
+    chance = mixture = eta * right + not_eta * wrong + TINY
     right_density, wrong_density = right * (1 - right), wrong * (1 - wrong)
-    log_chance = np.where(tied, 0.0, np.log(mixture))
-    slope = np.where(tied, 0.0, (eta * right_density - not_eta * wrong_density) / mixture)
-    answer_slope = slope
+    slope = answer_slope = (eta * right_density - not_eta * wrong_density) / mixture
     if len(ties):
-        of_ties = _ties(gap, rate, ties[profile][:, None])
-        log_chance = log_chance - np.logaddexp(0.0, np.where(tied, -of_ties.log_odds, of_ties.log_odds))
+        rate = rates[profile]
+        of_ties = _ties(gap, rate, _exp(ties)[profile][:, None])
+        chance = mixture * np.where(tied, of_ties.chance, of_ties.none)
         slope = slope + of_ties.lead * (of_ties.chance - tied)
-    value = _posterior(starts, weight[:, None] * log_chance, qualities.share, posterior)
+    value = _posterior(starts, weight[:, None] * np.log(chance + TINY), qualities.share, posterior)
     share = weight[:, None] * posterior[profile]
-    pull = (share * slope).sum(axis=1)
+    pull = _dots(share, slope)
     slopes.score[:] += sum_by(loser, pull, len(score)) - sum_by(winner, pull, len(score))
-    by_bias = np.where(tied, 0.0, (eta * right_density + not_eta * wrong_density) / mixture)
     if len(ties):
-        slopes.ties[:] -= sum_by(profile, (share * (tied - of_ties.chance)).sum(axis=1), len(ties))
+        slopes.ties[:] -= sum_by(profile, _dots(share, tied - of_ties.chance), len(ties))
     if len(bias):
-        slopes.bias[:] -= sum_by(profile, (share * side * by_bias).sum(axis=1), len(bias))
+        by_bias = (eta * right_density + not_eta * wrong_density) / mixture
+        slopes.bias[:] -= sum_by(profile, side[:, 0] * _dots(share, by_bias), len(bias))
     if curved:
         twice = eta * right_density * (1 - 2 * right) + not_eta * wrong_density * (1 - 2 * wrong)
-        twice = np.where(tied, 0.0, twice / mixture)
+        twice /= mixture
         curvature = answer_slope**2 - twice
         if len(ties):
             both = of_ties.chance * (1 - of_ties.chance)
-            curvature = curvature + of_ties.lead_slope * (tied - of_ties.chance) + of_ties.lead**2 * both
-            slopes.ties_curvature[:] += sum_by(profile, (share * both).sum(axis=1), len(ties))
+            curvature = curvature + of_ties.lead_slope(rate) * (tied - of_ties.chance) + of_ties.lead**2 * both
+            slopes.ties_curvature[:] += sum_by(profile, _dots(share, both), len(ties))
         if len(bias):
-            slopes.bias_curvature[:] += sum_by(profile, (share * (by_bias**2 - twice)).sum(axis=1), len(bias))
-        slopes.gap_curvature[:] = (share * curvature).sum(axis=1)
-        mean_rate = (posterior * rates).sum(axis=1)[profile]
-        slopes.gap_quality[:] = (share * slope * (rate - mean_rate[:, None])).sum(axis=1)
+            slopes.bias_curvature[:] += sum_by(profile, _dots(share, by_bias**2 - twice), len(bias))
+        slopes.gap_curvature[:] = _dots(share, curvature)
+        off = rates - _dots(posterior, rates)[:, None]
+        slopes.gap_quality[:] = _dots(share, slope * off[profile])
     return value
+
+
+def _dots(one: Floats, other: Floats) -> Floats:
+    """The products of rows, whose bits do not depend on the number of threads."""
+    return np.asarray(np.einsum("ij,ij->i", one, other))
 
 
 def _posterior(starts: NDArray[np.int64], log_chance: Floats, prior: Floats, posterior: Floats) -> float:

@@ -49,10 +49,10 @@ def list_terms(lists, score, worth, total, task_starts, inverse_worth, into):
         _worth_below(start, end, task[number], unlisted[number], entry, worth, total, worth, total, task_starts, below)
         once, twice, group = 0.0, 0.0, start  # Σ 1/D and Σ 1/D² of the choices made so far
         while group < end:
-            after = _end_of_group(group, end, tied)
+            after = end_of_group(group, end, tied)
             size, rest = after - group, below[after - start]
             own = _sum(entry, group, after, worth)
-            choices = _choices(size, after < end, unlisted[number])
+            choices = choices_made(size, after < end, unlisted[number])
             part = 1.0 / size
             group_once, group_twice, full_once, full_twice = 0.0, 0.0, 0.0, 0.0
             for r in range(choices):
@@ -96,7 +96,7 @@ def list_hessian_product(lists, worth, moved, inverse_worth, total, total_moved,
         )
         once, mean_once, group = 0.0, 0.0, start
         while group < end:
-            after = _end_of_group(group, end, tied)
+            after = end_of_group(group, end, tied)
             size, rest = after - group, below[after - start]
             own, part = _sum(entry, group, after, moved), 1.0 / size
             group_once, group_mean, full_once, full_mean = 0.0, 0.0, 0.0, 0.0
@@ -136,9 +136,9 @@ def list_joint_curvatures(lists, worth, total, task_starts, row_of, place, table
             listed[entry[row]] = number
         twice, group = 0.0, start
         while group < end:
-            after = _end_of_group(group, end, tied)
+            after = end_of_group(group, end, tied)
             size, rest, own = after - group, below[after - start], _sum(entry, group, after, worth)
-            choices = _choices(size, after < end, unlisted[number])
+            choices = choices_made(size, after < end, unlisted[number])
             part = 1.0 / size
             # One item of the group with a later one; two of the group; two later ones.
             mixed, both, full = 0.0, 0.0, 0.0
@@ -170,7 +170,7 @@ def _sum_of_inverse_squares(start, end, entry, tied, worth, below):
     """Σ 1/D² over all choices of a list with unlisted items."""
     total, group = 0.0, start
     while group < end:
-        after = _end_of_group(group, end, tied)
+        after = end_of_group(group, end, tied)
         size, own = after - group, _sum(entry, group, after, worth)
         for r in range(size):
             among = below[after - start] + (1.0 - r / size) * own
@@ -207,7 +207,7 @@ def _sum_of_unlisted(start, end, task, entry, value, task_starts):
 
 
 @kernel
-def _choices(size, followed, unlisted):
+def choices_made(size, followed, unlisted):
     """How many choices are made from a group."""
     if followed or unlisted > 0:
         return size
@@ -215,7 +215,8 @@ def _choices(size, followed, unlisted):
 
 
 @kernel
-def _end_of_group(group, end, tied):
+def end_of_group(group, end, tied):
+    """The row after the last one that is tied with the row `group`."""
     after = group + 1
     while after < end and tied[after]:
         after += 1
