@@ -3,7 +3,9 @@
 const WHOLE = new Intl.NumberFormat("en");
 
 export const whole = (value) => (value == null ? "–" : WHOLE.format(Math.round(value)));
-export const decimal = (value, digits = 2) => (value == null ? "–" : value.toFixed(digits).replace("-", "−"));
+/** With a minus sign; what rounds to 0 has none. */
+export const decimal = (value, digits = 2) =>
+  value == null ? "–" : value.toFixed(digits).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
 export const percent = (value) => (value == null ? "–" : `${Math.round(100 * value)} %`);
 export const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
