@@ -47,6 +47,36 @@ def test_style_control_with_files(run):
     assert "rank_without" in pl.read_csv("r.csv").columns
 
 
+@pytest.mark.usefixtures("folder")
+def test_style_control_with_a_table_of_items(run):
+    """The same effects as with columns of the votes; items of another task have another length."""
+    rng = np.random.default_rng(3)
+    length = rng.integers(100, 900, size=(40, 5))
+    task, left, step = rng.integers(40, size=600), rng.integers(5, size=600), rng.integers(1, 5, size=600)
+    right = (left + step) % 5
+    gap = (left - right) / 2 + (length[task, left] - length[task, right]) / 300
+    votes = {"task": task, "left": left, "right": right, "winner": np.where(rng.logistic(size=600) < gap, left, right)}
+    beside = {"length_a": length[task, left], "length_b": length[task, right]}
+    pl.DataFrame({**votes, **beside}).write_csv("votes.csv")
+    items = {"task": np.repeat(np.arange(40), 5), "item": np.tile(np.arange(5), 40), "length": length.ravel()}
+    pl.DataFrame(items).write_csv("answers.csv")
+    given = "--method", "bradley-terry", "--effects"
+    done = run("rank", "votes.csv", *given, "one.csv", "--covariate", "length", "--features", "answers.csv")
+    assert done.code == 0, done.err
+    assert run("rank", "votes.csv", *given, "two.csv", "--covariate", "length_a-length_b").code == 0
+    one, two = (pl.read_csv(name).drop("covariate").row(0) for name in ("one.csv", "two.csv"))
+    assert one == pytest.approx(two)
+    pl.DataFrame(items).filter(pl.col("task") > 0).write_csv("some.csv")
+    done = run("rank", "votes.csv", "--covariate", "length", "--features", "some.csv")
+    assert (done.code, done.out) == (2, "")
+    assert "some.csv: there is no row for item '" in done.err
+    assert "of task '0', and for" in done.err
+    pl.concat([pl.DataFrame(items)] * 2).write_csv("twice.csv")
+    done = run("rank", "votes.csv", "--covariate", "length", "--features", "twice.csv")
+    assert "twice.csv:202: item '0' has a second row" in done.err
+    assert "none is named" in run("rank", "votes.csv", "--features", "answers.csv").err
+
+
 @pytest.mark.usefixtures("files")
 def test_categories_in_one_fit_and_trusted_annotators(run):
     """All items have a row in every category, and the notes say what the other votes are worth."""

@@ -163,6 +163,7 @@ class JudgmentFiles:
     covariates: Sequence[str] = ()
     by: str | None = None  # the column of categories
     trust: Path | None = None  # a file that names annotators
+    features: Path | None = None  # a table of items with covariates
 
     @property
     def title(self) -> str:
@@ -182,6 +183,7 @@ class JudgmentFiles:
             covariates=self.covariates,
             by=self.by,
             trusted=trusted,
+            features=self.features,
         )
 
     def read_by(self, by: str) -> dict[str, Judgments]:

@@ -161,7 +161,16 @@ def rank(
             metavar="COLUMNS",
             help="A number of each pair whose effect on votes is estimated, so that ranks do not depend on it: "
             "length_a-length_b (positive favours the left item), a single column, or family=family_a-family_b, which "
-            "says which side has the annotator's family. May be repeated.",
+            "says which side has the annotator's family; or a column of --features. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table of the items (columns item, optionally task, and numbers such as length) for --covariate: "
+            "what the left item of a pair has more than the right one.",
             show_default=False,
         ),
     ] = None,
@@ -211,12 +220,12 @@ def rank(
     """
     columns = options.column_names(column, left, right)
     words = options.comma_separated([scale]) if scale else None
-    study = options.JudgmentFiles(files, columns, top_k, words, covariate or (), by, trust)
+    study = options.JudgmentFiles(files, columns, top_k, words, covariate or (), by, trust, features)
     chosen = MethodOptions(method, options.assignments(settings, "--set"), seed)
     training = TrainingFiles(options.JudgmentFiles(train or [], columns, top_k), train_gold, save, load)
     outputs = Outputs(out, annotators, neighbours, qrels or [], save, predictions, csv_safe, report, chart, effects)
-    outputs.check([*files, *training.inputs, *options.given(gold, report_gold, trust)])
-    _check_effects(covariate, effects)
+    outputs.check([*files, *training.inputs, *options.given(gold, report_gold, trust, features)])
+    _check_effects(covariate, effects, features)
     _check_training(method, training)
     _check_gold(method, training, gold)
     resampling = _resampling(bootstrap, bootstrap_over, seed)
@@ -274,11 +283,13 @@ def _check_training(method: str | None, files: TrainingFiles) -> None:
         raise SettingError(f"{problem}; these methods do: {', '.join(catalogue.SUPERVISED)}")
 
 
-def _check_effects(covariate: list[str] | None, file: Path | None) -> None:
+def _check_effects(covariate: list[str] | None, file: Path | None, features: Path | None) -> None:
     from crowdrank.settings import SettingError
 
     if file is not None and not covariate:
         raise SettingError("--effects writes the effects of covariates, and there are none: name them with --covariate")
+    if features is not None and not covariate:
+        raise SettingError("--features is a table of covariates, and none is named: name its columns with --covariate")
 
 
 def _pools(to_fit: MethodToFit, judgments: Judgments) -> bool:

@@ -37,6 +37,7 @@ def read(
     covariates: Sequence[str] = (),
     by: str | None = None,
     trusted: Sequence[Any] | None = None,
+    features: FilePath | None = None,
 ) -> Judgments[pl.DataFrame]:
     """Judgments from files of any kinds, over one vocabulary.
 
@@ -54,10 +55,13 @@ def read(
     `covariates` of pairs are numbers that may sway a vote, as the lengths of two answers: `length_a-length_b` is the
     difference of two columns, `length` a column that is positive where it favours the left item, and
     `family=family_a-family_b` says which side has the value of the first column, such as the annotator's own family.
+    With `features`, a table with the columns item and optionally task, they may also be columns of that table: what the
+    left item has more than the right one.
     `by` is the column of categories within which items may be better or worse than overall. `trusted` are the
     annotators by whom the others are measured. bradley-terry, thurstone, crowd-bt and crowd-thurstone use them.
     """
-    context, given = VoteContext(covariates, by, trusted), columns or {}
+    of_items = None if features is None else of_file(features)
+    context, given = VoteContext(covariates, by, trusted, of_items), columns or {}
     sources = _sources(paths, {**given, "by": by} if by else given)
     return judgments_of(sources, given, top_k=top_k, scale=check_scale(scale), context=context)
 
@@ -91,6 +95,7 @@ def judgments(
     covariates: Sequence[str] = (),
     by: str | None = None,
     trusted: Sequence[Any] | None = None,
+    features: Any = None,
 ) -> Judgments[pl.DataFrame]: ...
 @overload
 def judgments(
@@ -100,6 +105,7 @@ def judgments(
     covariates: Sequence[str] = (),
     by: str | None = None,
     trusted: Sequence[Any] | None = None,
+    features: Any = None,
 ) -> Judgments[FrameT]: ...
 def judgments(
     *frames: Any,
@@ -108,6 +114,7 @@ def judgments(
     covariates: Sequence[str] = (),
     by: str | None = None,
     trusted: Sequence[Any] | None = None,
+    features: Any = None,
 ) -> Judgments:
     """Judgments from data frames of any library, as `read` reads them from files; results are frames like the first.
 
@@ -117,7 +124,8 @@ def judgments(
     if not frames:
         raise JudgmentError("no data frame to read")
     numbered = [of_frame(frame, number if len(frames) > 1 else None) for number, frame in enumerate(frames, 1)]
-    context = VoteContext(covariates, by, trusted)
+    of_items = None if features is None else of_frame(features, None)[0]
+    context = VoteContext(covariates, by, trusted, of_items)
     sources, frame = [source for source, _ in numbered], numbered[0][1]
     return judgments_of(sources, columns or {}, top_k=top_k, frame=frame, context=context)
 

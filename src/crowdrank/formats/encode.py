@@ -20,7 +20,13 @@ from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.formats.source import joined as joined_pieces
 from crowdrank.formats.times import as_seconds, from_any_start
-from crowdrank.formats.vote_context import VoteContext, categories_of, covariates_of, trusted_among
+from crowdrank.formats.vote_context import (
+    VoteContext,
+    categories_of,
+    covariates_of,
+    differences_of_features,
+    trusted_among,
+)
 from crowdrank.study import (
     LEFT,
     RIGHT,
@@ -34,6 +40,7 @@ from crowdrank.study import (
     JudgmentError,
     Judgments,
     Pairs,
+    Vocabulary,
 )
 
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # the words that arenas use
@@ -75,7 +82,7 @@ def judgments_of(
     if top_k is None:  # with --top-k or --no-top-k the user has decided what unlisted items mean
         notes += short_lists(rankings, vocabulary)
     notes += [note for kind, names in study.names.items() for note in names.differ_by_spelling(kind)]
-    pairs, categories = _with_context(_all_pairs(study, of_kind["pairs"]), of_kind["pairs"], context)
+    pairs, categories = _with_context(_all_pairs(study, of_kind["pairs"]), of_kind["pairs"], vocabulary, context)
     trusted = None
     if context.trusted is not None:
         trusted, unknown = trusted_among(vocabulary.annotators, context.trusted)
@@ -313,7 +320,9 @@ def _all_pairs(study: StudyBuilder, parts: Sequence[Part]) -> Pairs:
     return Pairs(annotator, left, right, outcome, weight, strength, _times(parts))
 
 
-def _with_context(pairs: Pairs, parts: Sequence[Part], context: VoteContext) -> tuple[Pairs, Ids | None]:
+def _with_context(
+    pairs: Pairs, parts: Sequence[Part], vocabulary: Vocabulary, context: VoteContext
+) -> tuple[Pairs, Ids | None]:
     """The pairs with their covariates and categories, and the names of the categories."""
     if not (context.covariates or context.by):
         return pairs, None
@@ -321,12 +330,24 @@ def _with_context(pairs: Pairs, parts: Sequence[Part], context: VoteContext) -> 
         raise JudgmentError("covariates and categories belong to pairs, and there are none: leave them out")
     categories = None
     if context.covariates:
-        columns = [covariates_of(part.source, context.covariates) * part.side[:, None] for part in parts]
-        pairs = replace(pairs, covariates=np.concatenate(columns))
+        pairs = replace(pairs, covariates=_covariates(pairs, parts, vocabulary, context))
     if context.by:
         categories, rows = categories_of([part.source for part in parts], context.by)
         pairs = replace(pairs, category=np.concatenate(rows))
     return pairs, categories
+
+
+def _covariates(pairs: Pairs, parts: Sequence[Part], vocabulary: Vocabulary, context: VoteContext) -> Floats:
+    """The covariates of all pairs, in the order in which they were named."""
+    found: dict[str, Floats] = {}
+    if of_votes := context.of_votes:
+        columns = [covariates_of(part.source, of_votes) * part.side[:, None] for part in parts]
+        found |= dict(zip(of_votes, np.concatenate(columns).T, strict=True))
+    of_items = [name for name in context.covariates if name not in found]
+    if of_items and context.features is not None:
+        differences = differences_of_features(context.features, of_items, vocabulary, pairs)
+        found |= dict(zip(of_items, differences.T, strict=True))
+    return np.stack([found[name] for name in context.covariates], axis=1)
 
 
 def _pairs(study: StudyBuilder, part: Part) -> tuple[NDArray[Any], ...]:

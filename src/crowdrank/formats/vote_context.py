@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crowdrank.formats.categories import category_names, labels_of
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.settings import did_you_mean
-from crowdrank.study import Codes, Floats, Ids, JudgmentError, ids
+from crowdrank.study import Codes, Floats, Ids, JudgmentError, Pairs, Vocabulary, ids
 
 NAMES_SHOWN = 5
 
@@ -24,6 +24,12 @@ class VoteContext:
     covariates: Sequence[str] = ()
     by: str | None = None
     trusted: Sequence[Any] | None = field(default=None)
+    features: Source | None = None  # of the items, where covariates are differences between their columns
+
+    @property
+    def of_votes(self) -> list[str]:
+        """The covariates that are columns of the votes."""
+        return [name for name in self.covariates if self.features is None or name not in self.features.columns]
 
     def __post_init__(self) -> None:
         for name in ("covariates", "trusted"):
@@ -36,6 +42,26 @@ class VoteContext:
 def covariates_of(source: Source, names: Sequence[str]) -> Floats:
     """The covariates of every row, one column for each."""
     return np.stack([_covariate(source, name) for name in names], axis=1)
+
+
+def differences_of_features(source: Source, names: Sequence[str], vocabulary: Vocabulary, pairs: Pairs) -> Floats:
+    """What the left item of every pair has more than the right one, one column for each name."""
+    source.require("item", *names)
+    with_task = "task" in source.columns
+    keys = [as_text(source.ids(each)).str.strip_chars().to_list() for each in ("task", "item")[not with_task :]]
+    row_of: dict[tuple[str, ...], int] = {}
+    repeated = [row_of.setdefault(key, row) != row for row, key in enumerate(zip(*keys, strict=True))]
+    source.refuse(np.array(repeated, bool), lambda row: f"item {shorten(keys[-1][row])!r} has a second row")
+    entries = vocabulary.tasks[vocabulary.entry_task], vocabulary.items[vocabulary.entry_item]
+    wanted = list(zip(*(map(str, each) for each in entries[not with_task :]), strict=True))
+    rows = np.array([row_of.get(key, -1) for key in wanted], np.int64)
+    unknown = np.flatnonzero((rows < 0) & np.isin(np.arange(len(rows)), np.concatenate((pairs.left, pairs.right))))
+    if len(unknown):
+        what = " of task ".join(repr(shorten(name)) for name in reversed(wanted[unknown[0]]))
+        more = f", and for {len(unknown) - 1:,} others" * (len(unknown) > 1)
+        raise JudgmentError(f"{source.name}: there is no row for item {what}{more}: add what they have")
+    values = np.stack([source.numbers(name) for name in names], axis=1)[rows]
+    return np.asarray(values[pairs.left] - values[pairs.right])
 
 
 def _covariate(source: Source, text: str) -> Floats:
