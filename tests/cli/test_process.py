@@ -18,13 +18,13 @@ import crowdrank as cr
 # A fit that takes long: every step of the loop waits, and says so on the first.
 SLOW = """
 import sys, time
-from crowdrank.methods.pairs.votes.model import VoteModel
-quick = VoteModel.evaluate
-def slow(self, x):
+from crowdrank.methods.pairs.votes.sampler import Chain
+quick = Chain.move
+def slow(self):
     open("started", "w").close()
     time.sleep({seconds})
-    return quick(self, x)
-VoteModel.evaluate = slow
+    return quick(self)
+Chain.move = slow
 sys.argv = ["crowdrank", "rank", "votes.csv", "--out", "ranking.csv", "--annotators", "annotators.csv"]
 from crowdrank.cli import main
 main()
@@ -51,16 +51,16 @@ def test_terminal(in_terminal, width):
 
 def test_progress_in_a_terminal(in_terminal):
     """A long fit shows a bar, and takes it away when it is done."""
-    done = in_terminal(command=[sys.executable, "-c", SLOW.format(seconds=0.15)])
+    done = in_terminal(command=[sys.executable, "-c", SLOW.format(seconds=0.02)])
     assert done.code == 0
-    assert re.search(r"scores .*\d+/\d+", plain(done.out))
+    assert re.search(r"posterior .*\d+/\d+", plain(done.out))
     assert "ranking written to ranking.csv" in plain(done.out)
     assert Path("ranking.csv").exists()
 
 
 def test_silence_when_nobody_looks(folder):
     """No bar on standard error that is not a terminal."""
-    done = subprocess.run([sys.executable, "-c", SLOW.format(seconds=0.1)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", SLOW.format(seconds=0.02)], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
 

@@ -49,13 +49,13 @@ def test_one_vote_reaches_nothing():
 def test_top_decided_means_what_it_says():
     """Where the best two are called decided with a chance of .8, they are right about that often."""
     called, right = 0, 0
-    for seed in range(16):
+    for seed in range(10):
         study = cr.simulate.pairs(items=6, annotators=8, votes=520, spread=1.5, seed=seed)
         state = cr.State.start().refit(study.judgments)
         if top_decided(state, 2) >= 0.8:
             called += 1
             right += set(np.argsort(-state.mean)[:2]) == set(np.argsort(-study.gold.value)[:2])
-    assert called >= 5
+    assert called >= 3
     assert right / called >= 0.75
 
 

@@ -215,7 +215,7 @@ class _Chain:
         samples, distance = self._sample(theta, weight, chosen.samples)
         self.theta = self._theta(distance)
         if weights:
-            self.likelihood.lists.entry = samples.ravel()
+            self.likelihood.lists.use_entries(samples.ravel())
             self.weight = self.likelihood.fit(weight, NEWTON_STEPS, NEWTON_TOL, rough=True).x
         self.change = self.theta - before[0], self.weight - before[1]
         return np.concatenate([self.theta[:-1], self.weight])

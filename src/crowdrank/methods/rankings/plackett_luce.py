@@ -49,7 +49,7 @@ from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import RowSum
 from crowdrank.settings import check_fit, check_flag, check_not_negative
-from crowdrank.study import Floats, Judgments, Rankings, Vocabulary
+from crowdrank.study import Codes, Floats, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
 SPREADS = tuple(0.25 * 2 ** (step / 2) for step in range(11))  # of normal scores, to choose from: 0.25 to 8
@@ -195,6 +195,10 @@ class ListModel:
         few = is_little(STEPS * len(lists) * vocabulary.n_entries)
         every = slice(0, len(lists))
         self.choices = choices_of(self._lists(every), self.task_starts, vocabulary.n_entries) if few else None
+
+    def use_entries(self, entry: Codes) -> None:
+        """Other entries in lists of the same lengths; choices that were prepared are not those of these lists."""
+        self.entry, self.choices = entry, None
 
     @property
     def compared(self) -> NDArray[np.bool_]:

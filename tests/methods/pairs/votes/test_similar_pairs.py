@@ -52,6 +52,13 @@ def test_pairs_by_lot_are_not_similar(items, count, spread):
         assert spread_of_gaps(table_of(judgments), judgments.vocabulary) is None
 
 
+def test_votes_that_contradict_each_other_are_not_similar():
+    """Nearly as many reversed annotators as others: together their votes say that all items are equal."""
+    study = cr.simulate.pairs(items=30, annotators=40, votes=3000, seed=1)
+    spoilt = cr.simulate.spam(study.judgments, 0.8, "malicious", seed=1)
+    assert spread_of_gaps(table_of(spoilt), spoilt.vocabulary) is None
+
+
 @given(st.integers(0, 1000), st.floats(0.01, 10), st.floats(0.0, 10))
 def test_the_evidence_is_that_of_a_normal_model(seed, precision, of_gaps):
     """The votes' slope g = H s + noise of variance H has the log-density of a normal distribution, up to a constant."""

@@ -24,7 +24,7 @@ LARGEST_BLOCK = 1000  # entries of a task whose eigenvalues are computed
 CLEARLY = 2.0  # difference of log-probabilities
 CURVATURE = 0.25  # of the log-chance of a vote between equal items
 ERRORS = 1.5  # errors of annotators make scores look closer together by about this factor
-PRECISIONS = np.geomspace(START_SPREAD**-2, 30.0, 33)
+LEAST_PRECISION = START_SPREAD**-2
 GAP_PRECISIONS = np.geomspace(1e-3, 30.0, 31)
 
 
@@ -33,8 +33,10 @@ def spread_of_gaps(table: Votes, vocabulary: Vocabulary) -> float | None:
     if np.diff(vocabulary.task_starts).max(initial=0) > LARGEST_BLOCK:
         return None
     eigenvalue, pull = _spectrum(table, vocabulary)
-    of_scores = max(_log_evidence(eigenvalue, pull, np.full(len(pull), each)) for each in PRECISIONS)
-    of_gaps = [_log_evidence(eigenvalue, pull, PRECISIONS[0] + each * eigenvalue) for each in GAP_PRECISIONS]
+    # Up to scores that are all equal: votes that contradict each other say no more than that.
+    precisions = np.geomspace(LEAST_PRECISION, 1e3 * (1 + eigenvalue.max()), 45)
+    of_scores = max(_log_evidence(eigenvalue, pull, np.full(len(pull), each)) for each in precisions)
+    of_gaps = [_log_evidence(eigenvalue, pull, LEAST_PRECISION + each * eigenvalue) for each in GAP_PRECISIONS]
     best = int(np.argmax(of_gaps))
     if of_gaps[best] - of_scores < CLEARLY:
         return None

@@ -70,4 +70,4 @@ def choices_of(lists: ListData, task_starts: NDArray[np.int64], n_entries: int) 
             chosen[group] += lists.weight[number] * count / size
             among[group] = 0
             start = after
-    return Choices(np.array(share).reshape(-1, n_entries), np.array(weight), chosen)
+    return Choices(np.array(share).reshape(len(share), n_entries), np.array(weight), chosen)
