@@ -135,3 +135,14 @@ def test_the_studies_of_the_project_are_right(path):
     study = read_study(Path(__file__).parents[2] / path)
     assert len(study.items) >= 8
     assert study.collection.gold
+
+
+@pytest.mark.parametrize(
+    "table", ["id;title\r\na;Äpfel, rot\r\nb;Birnen\r\n", "\ufeffid|title\na|Äpfel, rot\nb|Birnen\n"]
+)
+def test_tables_with_other_separators(read, table):
+    """Spreadsheets write semicolons where the comma is the decimal sign."""
+    assert [(item.name, item.title) for item in read(STUDY, items=table).items] == [
+        ("a", "Äpfel, rot"),
+        ("b", "Birnen"),
+    ]

@@ -41,7 +41,9 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     csv.field_size_limit(10_000_000)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
+            header = file.readline()
+            file.seek(0)
+            reader = csv.DictReader(file, delimiter=_delimiter(path, header), strict=True)
             for row in reader:
                 if None in row or None in row.values():
                     raise InputError(f"{path}:{reader.line_num}: does not have as many values as there are columns")
@@ -52,6 +54,12 @@ def _csv(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         raise InputError(f"{path}: is not a text in UTF-8") from None
     except csv.Error as error:
         raise InputError(f"{path}: is not a table in CSV: {error}") from None
+
+
+def _delimiter(path: Path, header: str) -> str:
+    """That of the file's name; if the header does not have it, what spreadsheets of other countries write."""
+    usual = "\t" if path.suffix.lower() == ".tsv" else ","
+    return next((mark for mark in (usual, ";", "\t", "|") if mark in header), usual)
 
 
 def _other(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
