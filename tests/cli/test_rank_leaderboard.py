@@ -57,24 +57,24 @@ def test_style_control_with_a_table_of_items(run):
     gap = (left - right) / 2 + (length[task, left] - length[task, right]) / 300
     votes = {"task": task, "left": left, "right": right, "winner": np.where(rng.logistic(size=600) < gap, left, right)}
     beside = {"length_a": length[task, left], "length_b": length[task, right]}
-    pl.DataFrame({**votes, **beside}).write_csv("votes.csv")
+    pl.DataFrame({**votes, **beside}).write_csv("asked.csv")
     items = {"task": np.repeat(np.arange(40), 5), "item": np.tile(np.arange(5), 40), "length": length.ravel()}
     pl.DataFrame(items).write_csv("answers.csv")
     given = "--method", "bradley-terry", "--effects"
-    done = run("rank", "votes.csv", *given, "one.csv", "--covariate", "length", "--features", "answers.csv")
+    done = run("rank", "asked.csv", *given, "one.csv", "--covariate", "length", "--features", "answers.csv")
     assert done.code == 0, done.err
-    assert run("rank", "votes.csv", *given, "two.csv", "--covariate", "length_a-length_b").code == 0
+    assert run("rank", "asked.csv", *given, "two.csv", "--covariate", "length_a-length_b").code == 0
     one, two = (pl.read_csv(name).drop("covariate").row(0) for name in ("one.csv", "two.csv"))
     assert one == pytest.approx(two)
     pl.DataFrame(items).filter(pl.col("task") > 0).write_csv("some.csv")
-    done = run("rank", "votes.csv", "--covariate", "length", "--features", "some.csv")
+    done = run("rank", "asked.csv", "--covariate", "length", "--features", "some.csv")
     assert (done.code, done.out) == (2, "")
     assert "some.csv: there is no row for item '" in done.err
     assert "of task '0', and for" in done.err
     pl.concat([pl.DataFrame(items)] * 2).write_csv("twice.csv")
-    done = run("rank", "votes.csv", "--covariate", "length", "--features", "twice.csv")
+    done = run("rank", "asked.csv", "--covariate", "length", "--features", "twice.csv")
     assert "twice.csv:202: item '0' has a second row" in done.err
-    assert "none is named" in run("rank", "votes.csv", "--features", "answers.csv").err
+    assert "none is named" in run("rank", "asked.csv", "--features", "answers.csv").err
 
 
 @pytest.mark.usefixtures("files")
