@@ -35,7 +35,7 @@ class Crowd:
     def qualities(self) -> Qualities:
         """For the kernels."""
         width = self.step / (2 * WIDTH) if len(self.share) > 1 else np.ones(len(self.step))
-        return Qualities(self.first, self.step, self.share[self.cell] * width[:, None])
+        return Qualities(self.first, self.step, np.take(self.share, self.cell) * width[:, None])
 
     @property
     def quality(self) -> Floats:

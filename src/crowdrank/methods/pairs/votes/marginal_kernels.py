@@ -5,7 +5,8 @@ Profile k has one of G qualities, η_g with probability share[k, g]. Its votes h
     Σ_g share_g Π_v f_v(g)        f_v(g) = η_g F(d) + (1 − η_g) F(−d), with ties and bias as in `kernels`
 
 One pass over the votes of a profile multiplies the factors of every quality, a second one adds the gradient. Products
-need no logarithms; they are rescaled before they become too small.
+need no logarithms; they are rescaled before they become too small. Divisions and exponentials take most of the time:
+a vote needs one exponential, and one division for each quality.
 """
 
 from __future__ import annotations
@@ -84,14 +85,24 @@ def _slopes_of(posterior, eta, not_eta, if_right, if_wrong):
 
 
 @kernel(fastmath=FAST, error_model="numpy")
+def _sum_of_shares(weights, eta, not_eta, if_right, if_wrong):
+    """The sum over qualities of weight / f."""
+    total = 0.0
+    for g in range(len(weights)):
+        total += weights[g] / (eta[g] * if_right + not_eta[g] * if_wrong + TINY)
+    return total
+
+
+@kernel(fastmath=FAST, error_model="numpy")
 def rescale(product):
     """Divides the products by their sum; returns the logarithm of the sum."""
     total = 0.0
     for g in range(len(product)):
         total += product[g]
     total = max(total, TINY)
+    factor = 1 / total
     for g in range(len(product)):
-        product[g] /= total
+        product[g] *= factor
     return math.log(total)
 
 
@@ -109,19 +120,27 @@ def include_logs(product, logs):
 @kernel(error_model="numpy")
 def prepare(k, qualities, eta, not_eta, logs, product):
     """The possible qualities of profile k, and their products before any vote."""
-    first, step, share = qualities
+    first, step = qualities.first[k], qualities.step[k]
     for g in range(len(eta)):
-        eta[g] = (1 + first[k] + g * step[k]) / 2
+        eta[g] = (1 + first + g * step) / 2
         not_eta[g] = 1 - eta[g]
-        product[g], logs[g] = share[k, g], 0.0
+        product[g], logs[g] = qualities.share[k, g], 0.0
 
 
 @kernel(error_model="numpy")
-def mean_rate(product, eta, not_eta):
-    """The mean of r = 2η − 1."""
+def keep_posterior(k, product, posterior):
+    """Writes the posterior of profile k."""
+    for g in range(posterior.shape[1]):
+        posterior[k, g] = product[g]
+
+
+@kernel(fastmath=FAST, error_model="numpy")
+def mean_rate(product, eta, not_eta, weights):
+    """The mean of r = 2η − 1; `weights` become what each quality adds to it."""
     rate = 0.0
     for g in range(len(product)):
-        rate += product[g] * (eta[g] - not_eta[g])
+        weights[g] = product[g] * (eta[g] - not_eta[g])
+        rate += weights[g]
     return rate
 
 
@@ -137,20 +156,24 @@ def _answer_curvature(product, eta, not_eta, if_right, if_wrong, slope_right, sl
     return squares, with_rate
 
 
-@kernel(error_model="numpy")
-def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
-    """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior."""
+@kernel(error_model="numpy", inline="always")
+def _plain_products(rows, start, end, score, eta, not_eta, logs, product, kept):
+    """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior.
+
+    Keeps σ(gap) and σ(−gap) of each vote.
+    """
     _, winner, loser, _, weight = rows
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
-        right, wrong = chances(score[winner[r]] - score[loser[r]])
+        if_right, if_wrong = chances(score[winner[r]] - score[loser[r]])
+        kept[r - start, 0], kept[r - start, 1] = if_right, if_wrong
         times = int(min(weight[r], FEW))
         if weight[r] == times:
             for _ in range(times):
-                multiply(product, eta, not_eta, right, wrong)
+                multiply(product, eta, not_eta, if_right, if_wrong)
             since += times
         else:
-            add_logs(logs, eta, not_eta, right, wrong, weight[r])
+            add_logs(logs, eta, not_eta, if_right, if_wrong, weight[r])
             heavy = True
         if since > FACTORS - FEW:
             value -= rescale(product)
@@ -161,31 +184,42 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product):
 
 
 @kernel(error_model="numpy")
+def _plain_curvatures(rows, start, end, score, eta, not_eta, product, rate, slopes):
+    """The curvatures of the votes of a profile."""
+    _, winner, loser, _, weight = rows
+    for r in range(start, end):
+        right, wrong = chances(score[winner[r]] - score[loser[r]])
+        density = right * wrong
+        squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
+        by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
+        slopes.gap_curvature[r] = weight[r] * (squares - density * (by_right - by_wrong) * (wrong - right))
+        slopes.gap_quality[r] = weight[r] * with_rate
+
+
+@kernel(error_model="numpy")
 def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, posterior):
     """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
 
-    Adds the gradient to `slopes`; if `curved`, the curvatures too. Writes the posterior of quality.
+    Adds the gradient to `slopes`; if `curved`, the curvatures too. Writes the posterior of quality. Arrays over
+    qualities are made one by one: the compiler makes slower code for rows of one array.
     """
     _, winner, loser, _, weight = rows
-    n_types = qualities.share.shape[1]
+    n_types, pulls, value = qualities.share.shape[1], slopes.score, 0.0
     eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
-    value = 0.0
+    product, weights = np.empty(n_types), np.empty(n_types)
+    kept = np.empty((np.diff(starts[first : last + 1]).max(), 2))
     for k in range(first, last):
-        product = posterior[k]
         prepare(k, qualities, eta, not_eta, logs, product)
-        value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product)
-        rate = mean_rate(product, eta, not_eta)
+        value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product, kept)
+        keep_posterior(k, product, posterior)
+        rate = mean_rate(product, eta, not_eta, weights)
         for r in range(starts[k], starts[k + 1]):
-            right, wrong = chances(score[winner[r]] - score[loser[r]])
-            by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
-            density = right * wrong
-            pull = weight[r] * density * (by_right - by_wrong)
-            slopes.score[winner[r]] -= pull
-            slopes.score[loser[r]] += pull
-            if curved:
-                squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
-                slopes.gap_curvature[r] = weight[r] * squares - pull * (wrong - right)
-                slopes.gap_quality[r] = weight[r] * with_rate
+            right, wrong = kept[r - starts[k], 0], kept[r - starts[k], 1]
+            pull = weight[r] * right * wrong * _sum_of_shares(weights, eta, not_eta, right, wrong)
+            pulls[winner[r]] -= pull
+            pulls[loser[r]] += pull
+        if curved:
+            _plain_curvatures(rows, starts[k], starts[k + 1], score, eta, not_eta, product, rate, slopes)
     return value
 
 
@@ -237,14 +271,15 @@ def normal_marginal(rows, starts, first, last, score, ties, bias, qualities, cur
     _, winner, loser, kind, weight = rows
     n_types = qualities.share.shape[1]
     eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
+    product, weights = np.empty(n_types), np.empty(n_types)
     value = 0.0
     for k in range(first, last):
         tau = math.exp(ties[k]) if len(ties) else 0.0
         b = bias[k] if len(bias) else 0.0
-        product = posterior[k]
         prepare(k, qualities, eta, not_eta, logs, product)
         value += _normal_products(rows, starts[k], starts[k + 1], score, tau, b, eta, not_eta, logs, product)
-        rate = mean_rate(product, eta, not_eta)
+        keep_posterior(k, product, posterior)
+        rate = mean_rate(product, eta, not_eta, weights)
         for r in range(starts[k], starts[k + 1]):
             gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
             z = -1.0 if kind[r] == WON_RIGHT else 1.0

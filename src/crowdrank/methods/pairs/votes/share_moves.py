@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
-from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY
+from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY, WIDTH
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
@@ -72,9 +72,11 @@ def times(matrix: Floats, vector: Floats) -> Floats:
 
 def _by_cell(crowd: Crowd, posterior: Floats) -> Floats:
     """The probability that each profile's quality is in each cell."""
+    by_cell, fine = posterior.copy(), np.flatnonzero(crowd.step < 2 * WIDTH)  # others have one quality in each cell
     n_cells = len(crowd.share)
-    where = crowd.cell + n_cells * np.arange(len(posterior))[:, None]
-    return sum_by(where.ravel(), posterior.ravel(), n_cells * len(posterior)).reshape(-1, n_cells)
+    where = crowd.cell[fine] + n_cells * np.arange(len(fine))[:, None]
+    by_cell[fine] = sum_by(where.ravel(), posterior[fine].ravel(), n_cells * len(fine)).reshape(-1, n_cells)
+    return by_cell
 
 
 def _drawn_cells(weights: Floats, rng: np.random.Generator) -> Floats:
