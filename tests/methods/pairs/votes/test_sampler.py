@@ -59,7 +59,8 @@ def test_means_and_errors_agree_with_many_draws():
     short = sample(model, start, STARTS, draws=200, warm_up=60, seed=2)
     error = long.x.std(axis=0)
     assert np.abs(short.mean - long.x.mean(axis=0)).max() < 0.4 * error.max()
-    assert short.x.std(axis=0) == pytest.approx(error, rel=0.35)
+    middle = [np.diff(np.quantile(each.x, (0.25, 0.75), axis=0), axis=0) for each in (short, long)]  # tails are heavy
+    assert middle[0] == pytest.approx(middle[1], rel=0.35)
     assert short.posterior == pytest.approx(long.posterior, abs=0.1)
 
 

@@ -50,7 +50,9 @@ class Crowd:
 
     def cells(self, posterior: Floats) -> Floats:
         """The expected number of profiles in each cell, from the posteriors of their qualities."""
-        return sum_by(self.cell.ravel(), posterior.ravel(), len(self.share))
+        fine = self.step < 2 * WIDTH  # others have one quality in each cell
+        cells = sum_by(self.cell[fine].ravel(), posterior[fine].ravel(), len(self.share))
+        return cells if fine.all() else cells + posterior[~fine].sum(axis=0)
 
 
 def perfect_crowd(n_profiles: int) -> Crowd:

@@ -15,7 +15,7 @@ from crowdrank.consensus import adjacent_entries, rank_within
 from crowdrank.convert import Votes
 from crowdrank.methods.intervals import score_intervals
 from crowdrank.methods.pairs.votes.mode import Mode
-from crowdrank.methods.pairs.votes.sampler import Draws
+from crowdrank.methods.pairs.votes.sampler import BATCHES, Draws
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.numerics.laplace import Spread
 from crowdrank.numerics.newton import dot
@@ -23,6 +23,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Vocabulary
 
 LEVEL = 0.95
+NORMAL_END = 1.959964  # of the interval of a normal distribution with this level, in standard deviations
 MANY_DRAWS = 100  # show the shape of the posterior; of fewer only mean and variance are used
 CERTAIN = 0.999  # a mirror image less probable than one in a thousand is left out
 DIGITS = 9  # after the point: the last ones of draws depend on the number of threads that BLAS uses
@@ -45,7 +46,7 @@ def from_draws(
     `upright` is the probability that not the mirror image is right.
     """
     n, task = vocabulary.n_entries, vocabulary.entry_task
-    scores = centred(draws.x[:, :n], task)
+    scores = _with_full_tails(centred(draws.x[:, :n], task))
     # Symmetric entries have the same posterior, but not the same draws: what is random must not rank them.
     same = _symmetric(mode.x[:n], mode.variance[:n], task)
     if score is None:
@@ -136,16 +137,31 @@ def _class_means(values: Floats, classes: Codes) -> Floats:
     return np.array([_class_means(row, classes) for row in values])
 
 
-def _normal_ends(scores: Floats, weights: Floats) -> Floats:
-    """The two ends of the interval of every entry, as if its posterior were normal.
+def _with_full_tails(scores: Floats) -> Floats:
+    """The draws, a little further from their mean: as far as the next draw would be expected to lie.
 
-    Few draws show its variance only roughly, and neighbours in the chain are alike: Student's distribution, with half
-    as many degrees of freedom.
+    Few draws show the variance of a posterior only roughly, so that its tails are wider than theirs: those of Student's
+    distribution instead of a normal one. Successive draws are alike, and count as fewer.
     """
-    from scipy.special import stdtrit  # not at the top: small studies do not need SciPy
+    n = _effective_number(scores)
+    student = NORMAL_END + (NORMAL_END**3 + NORMAL_END) / (4 * n)  # its quantile, by the first terms of its expansion
+    student += (5 * NORMAL_END**5 + 16 * NORMAL_END**3 + 3 * NORMAL_END) / (96 * n**2)
+    mean = scores.mean(axis=0)
+    return np.asarray(mean + student / NORMAL_END * (1 + 1 / n) ** 0.5 * (scores - mean))
 
+
+def _effective_number(scores: Floats) -> float:
+    """How many independent draws would give means as precise as these, by the means of successive draws."""
+    batches = np.array([part.mean(axis=0) for part in np.array_split(scores, BATCHES)])
+    between = batches.var(axis=0, ddof=1).sum() / BATCHES
+    within = scores.var(axis=0, ddof=1).sum()
+    return float(np.clip(within / max(between, 1e-300), BATCHES / 2, len(scores)))
+
+
+def _normal_ends(scores: Floats, weights: Floats) -> Floats:
+    """The two ends of the interval of every entry, as if its posterior were normal."""
     mean = weights @ scores
-    half = stdtrit(len(scores) / 2, (1 + LEVEL) / 2) * np.sqrt(weights @ (scores - mean) ** 2)
+    half = NORMAL_END * np.sqrt(weights @ (scores - mean) ** 2)
     return np.stack((mean - half, mean + half))
 
 

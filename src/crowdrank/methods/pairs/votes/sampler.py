@@ -131,15 +131,15 @@ class Chain:
 
     def focus(self, at: Mode) -> None:
         """Measure positions from here."""
-        self.units, self.angle = Units(at, self.model.n_entries), LONGEST_ANGLE
+        self.units, self.angle, self.moves = Units(at, self.model.n_entries), LONGEST_ANGLE, 0
         blocks = np.zeros((1 + len(self.model.free), len(at.x)))
         blocks[0, : self.model.n_entries] = at.x[: self.model.n_entries]  # the scale of all scores
         for name, block in zip(self.model.free, blocks[1:], strict=True):
             block[self.model.layout.slices[name]] = 1.0  # the mean of all thresholds or biases
         self.units.stretch_along(blocks, lambda x: self._evaluation(x).gradient)
 
-    def move(self) -> float:
-        """A trajectory, accepted or not; the probability of acceptance."""
+    def move(self) -> None:
+        """A trajectory, accepted or not. The length of its leaps is learned, by less and less."""
         position, slope, there = self.units.of(self.x), self.units.slope(self.now.gradient), self.now
         momentum = self.rng.normal(size=len(position))
         before = there.value + dot(momentum, momentum) / 2
@@ -155,7 +155,8 @@ class Chain:
         accepted = _acceptance(change)
         if self.rng.random() < accepted:
             self.x, self.now = self.units.position(position), there
-        return accepted
+        self.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + self.moves / 4))
+        self.angle, self.moves = min(self.angle, LONGEST_ANGLE), self.moves + 1
 
     def draw_distributions(self, rate: float = 0.0) -> None:
         """New shares of qualities and spreads, given the parameters and the posterior of quality.
@@ -204,9 +205,7 @@ def sample(
     chain, total = Chain(model, mode, seed), np.zeros(len(mode.x))
     for number in range(warm_up):
         report("posterior", number, warm_up + draws)
-        accepted = chain.move()
-        chain.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + number % (warm_up // 2) / 4))
-        chain.angle = min(chain.angle, LONGEST_ANGLE)
+        chain.move()
         chain.draw_distributions(1 / math.sqrt(1 + number))
         total += chain.x * (warm_up // 4 <= number < warm_up // 2)
         if number + 1 == warm_up // 2:  # the mode is not the middle

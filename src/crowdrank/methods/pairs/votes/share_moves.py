@@ -1,9 +1,10 @@
 """Draws of the shares of qualities in a crowd, given the likelihood of every annotator's votes.
 
 Qualities drawn for the annotators give new shares (Dirichlet). With many annotators of few votes these change slowly,
-because so do the qualities that are drawn. So the shares are also tilted: multiplied by the exponential of a random
+because so do the qualities that are drawn. So they are also tilted: multiplied by the exponential of a random
 polynomial of quality, or not (Liu, Sabatti: Generalised Gibbs sampler and multigrid Monte Carlo for Bayesian
-computation, Biometrika 2000).
+computation, Biometrika 2000). And the sum of two neighbours is divided anew, as the prior divides it, or not: few votes
+do not tell similar qualities apart.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
 SHAPES = np.polynomial.legendre.legvander(2 * QUALITY - 1, 3)[:, 1:].T  # linear, quadratic and cubic
-TILTS = 2  # along each shape
 START = 0.3
 WANTED_ACCEPTANCE = 0.4
 
@@ -38,16 +38,29 @@ class ShareMoves:
         weights = _by_cell(crowd, posterior) / crowd.share
         share = _drawn_shares(crowd.counts + _drawn_cells(weights * crowd.share, rng), rng)
         likelihood = _log_likelihood(weights, share)
-        for _ in range(TILTS):
-            for number, shape in enumerate(SHAPES):
-                tilted = tilt(share, self.size[number] * rng.normal() * shape)
-                there = _log_likelihood(weights, tilted)
-                change = there - likelihood + log_prior_ratio(crowd.counts, tilted, share)
-                accepted = math.exp(min(0.0, change))
-                if rng.random() < accepted:
-                    share, likelihood = tilted, there
-                self.size[number] *= math.exp(rate * (accepted - WANTED_ACCEPTANCE))
-        return replace(crowd, share=share)
+        for number, shape in enumerate(SHAPES):
+            tilted = tilt(share, self.size[number] * rng.normal() * shape)
+            there = _log_likelihood(weights, tilted)
+            change = there - likelihood + log_prior_ratio(crowd.counts, tilted, share)
+            accepted = math.exp(min(0.0, change))
+            if rng.random() < accepted:
+                share, likelihood = tilted, there
+            self.size[number] *= math.exp(rate * (accepted - WANTED_ACCEPTANCE))
+        return replace(crowd, share=_with_neighbours_divided_anew(crowd.counts, weights, share, rng))
+
+
+def _with_neighbours_divided_anew(counts: Floats, weights: Floats, share: Floats, rng: np.random.Generator) -> Floats:
+    """The shares after each cell and the next one divided their sum anew, or not."""
+    share, chance, columns = share.copy(), times(weights, share), np.ascontiguousarray(weights.T)
+    divisions = np.clip(rng.beta(counts[:-1], counts[1:]), LEAST_SHARE, 1 - LEAST_SHARE)
+    limits = np.log(rng.random(len(divisions)))
+    for cell, (division, limit) in enumerate(zip(divisions, limits, strict=True)):
+        both = share[cell] + share[cell + 1]
+        new = division * both
+        there = chance + (new - share[cell]) * (columns[cell] - columns[cell + 1])
+        if limit < np.log(there / chance).sum():
+            share[cell], share[cell + 1], chance = new, (1 - division) * both, there
+    return share
 
 
 def tilt(share: Floats, exponent: NDArray[np.floating[Any]]) -> Floats:
