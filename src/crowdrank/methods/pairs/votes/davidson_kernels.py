@@ -101,12 +101,13 @@ def _answer_chances(gap, shift):
 
 
 @kernel(error_model="numpy", inline="always")
-def _find_terms(rows, start, end, score, tau, bias, first, step, eta, not_eta, cosh, sinh, factor, by_gap, by_ties):
+def _find_terms(rows, start, end, score, of_profile, eta, not_eta, cosh, sinh, factor, by_gap, by_ties):
     """For votes `start` to `end` and every quality: the chance, and the derivatives by the gap and by log τ.
 
     One call for many votes: to pass so many arrays takes as long as to compute the terms of a vote.
     """
     _, winner, loser, kind, _ = rows
+    tau, bias, first, step = of_profile
     for r in range(start, end):
         gap, row = score[winner[r]] - score[loser[r]], r - start
         if tau > 0:
@@ -252,50 +253,20 @@ def davidson_marginal(rows, starts, first, last, score, ties, bias, qualities, c
     factor, by_gap, by_ties = np.empty((most, n_types)), np.empty((most, n_types)), np.zeros((most, n_types))
     for k in range(first, last):
         start, end, (tau, b) = starts[k], starts[k + 1], _threshold_and_bias(k, ties, bias)
-        first_r, step_r = qualities.first[k], qualities.step[k]
+        of_profile = tau, b, qualities.first[k], qualities.step[k]
         prepare(k, qualities, eta, not_eta, logs, product)
         for row in range(start, end, KEPT):
-            _find_terms(
-                rows,
-                row,
-                min(row + KEPT, end),
-                score,
-                tau,
-                b,
-                first_r,
-                step_r,
-                eta,
-                not_eta,
-                cosh,
-                sinh,
-                factor,
-                by_gap,
-                by_ties,
-            )
-            value += _multiply_votes(rows.weight, row, min(row + KEPT, end), factor, product, logs)
+            last_row = min(row + KEPT, end)
+            _find_terms(rows, row, last_row, score, of_profile, eta, not_eta, cosh, sinh, factor, by_gap, by_ties)
+            value += _multiply_votes(rows.weight, row, last_row, factor, product, logs)
         if np.any(logs):
             value -= include_logs(product, logs) + rescale(product)
         keep_posterior(k, product, posterior)
         for row in range(start, end, KEPT):
+            last_row = min(row + KEPT, end)
             if end - start > KEPT:
-                _find_terms(
-                    rows,
-                    row,
-                    min(row + KEPT, end),
-                    score,
-                    tau,
-                    b,
-                    first_r,
-                    step_r,
-                    eta,
-                    not_eta,
-                    cosh,
-                    sinh,
-                    factor,
-                    by_gap,
-                    by_ties,
-                )
-            by_threshold = _add_slopes(rows, row, min(row + KEPT, end), product, by_gap, by_ties, slopes.score)
+                _find_terms(rows, row, last_row, score, of_profile, eta, not_eta, cosh, sinh, factor, by_gap, by_ties)
+            by_threshold = _add_slopes(rows, row, last_row, product, by_gap, by_ties, slopes.score)
             if len(ties):
                 slopes.ties[k] += by_threshold
         if len(bias):
