@@ -119,7 +119,9 @@ def test_strong_tastes_are_told(strength, told):
     assert any("annotators hardly agree" in note and "method mean" in note for note in notes) == told
 
 
-@pytest.mark.parametrize(("items", "annotators", "labels", "levels"), [(20, 15, 15, 5), (100, 20, 5, 2), (60, 20, 10, 3)])
+@pytest.mark.parametrize(
+    ("items", "annotators", "labels", "levels"), [(20, 15, 15, 5), (100, 20, 5, 2), (60, 20, 10, 3)]
+)
 def test_nobody_is_praised_for_noise(items, annotators, labels, levels):
     """Where all grade at random, the curves find an order by chance; those who shaped it must not be praised for it."""
     praised, outside = [], []
