@@ -78,6 +78,13 @@ def test_what_cannot_be_compared_is_said_as_it_is():
     assert "no two annotators" not in texts
 
 
+@pytest.mark.parametrize(("tasks", "told"), [(6, True), (2, False)])
+def test_items_that_recur_in_many_tasks(tasks, told):
+    votes = [(f"t{task}", who, "x", "y", "x") for task in range(tasks) for who in ("ann", "bob", "cy")]
+    warnings = cr.describe(build.judgments(pairs=votes)).warnings
+    assert any("the same items occur in many tasks" in text for text in warnings) == told
+
+
 def test_overlap_of_lists_by_hand():
     lists = [("t", "a", [["x"], ["y"]], False), ("t", "b", [["x"], ["y"]], False), ("u", "a", [["x"]], False)]
     study = build.judgments(lists=lists)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.result import one_sided_annotators
 from crowdrank.statistics.agreement import Agreement
-from crowdrank.study import Judgments, Kind
+from crowdrank.study import Judgments, Kind, Vocabulary
 
 NAMES_SHOWN = 5
 LOW_ALPHA = 0.2  # below this, annotators agree little more than by chance
 FEW_PER_ENTRY = {"grades": 3, "pairs": 5, "rankings": 3}
 FEW_PER_ANNOTATOR = 5
 ENOUGH_TO_SUSPECT = 10  # judgments that others gave too
+RECURRING = 5  # tasks in which an item occurs, on average
 SUSPECTED_BY_CHANCE = 0.05  # share of honest studies in which anybody is suspected
 
 
@@ -38,6 +39,7 @@ def warnings_of(
         *_few_per_annotator(judgments),
         *_dominant(columns),
         *_repeats(columns),
+        *_same_items(judgments.vocabulary),
     )
 
 
@@ -149,6 +151,17 @@ def _repeats(columns: Mapping[str, NDArray[Any]]) -> list[str]:
     if total < 0.01 * columns["judgments"].sum() or not total:
         return []
     return [f"repeats: {total:,} judgments are about a question that the same annotator had answered before"]
+
+
+def _same_items(words: Vocabulary) -> list[str]:
+    """Models on many prompts, say: who wants one ranking of them must not have tasks."""
+    if len(words.tasks) < 2 or words.n_entries < RECURRING * len(words.items):
+        return []
+    size = f"{len(words.items):,} items, {len(words.tasks):,} tasks"
+    return [
+        f"the same items occur in many tasks ({size}), and each task is ranked by itself; for one ranking over all "
+        "tasks, remove or rename the column of the tasks"
+    ]
 
 
 def _some(names: Sequence[Any], count: int) -> str:
