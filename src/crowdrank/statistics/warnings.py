@@ -126,7 +126,8 @@ def _few_per_entry(judgments: Judgments, entry_judgments: NDArray[np.int64]) -> 
     if few <= 0.1 * len(entry_judgments):
         return []
     share = few / len(entry_judgments)
-    which = "1 item has" if few == 1 else f"{few:,} items ({share:.0%}) have"
+    counted = "" if len(judgments.vocabulary.tasks) == 1 else ", counted in each task,"
+    which = "1 item has" if few == 1 else f"{few:,} items ({share:.0%}){counted} have"
     return [f"too few judgments: {which} fewer than {enough}; their place is a guess; collect more"]
 
 
@@ -158,10 +159,8 @@ def _same_items(words: Vocabulary) -> list[str]:
     if len(words.tasks) < 2 or words.n_entries < RECURRING * len(words.items):
         return []
     size = f"{len(words.items):,} items, {len(words.tasks):,} tasks"
-    return [
-        f"the same items occur in many tasks ({size}), and each task is ranked by itself; for one ranking over all "
-        "tasks, remove or rename the column of the tasks"
-    ]
+    advice = "for one ranking over all tasks, remove or rename the column of the tasks"
+    return [f"the same items occur in many tasks ({size}), and each task is ranked by itself; {advice}"]
 
 
 def _some(names: Sequence[Any], count: int) -> str:
