@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 import crowdrank as cr
 from crowdrank.methods.choice import choose_method
 from crowdrank.report.methods import not_worse
+from crowdrank.study import Grades
 
 ROOT = Path(__file__).parents[1]
 DATA = {
@@ -21,9 +25,10 @@ DATA = {
 TEXT = """# The chosen method
 
 Written by `benchmarks/chosen.py`: what `rank` chooses without `--method`, beside the best of all methods. The best is
-found with gold, which the choice does not see. Significance is that of `compare`.
+found with gold, which the choice does not see. Significance is that of `compare`, with {limit:g} seconds for each
+method. Items without gold are left out of the lists. Grades below 0 are left out too (trec_rf10: broken links).
 """
-LIMIT = 60.0  # seconds for each method
+LIMIT = 60.0
 PAIRS = {
     "honest crowd": {},
     "30 % spammers": {"spammers": 0.3},
@@ -49,7 +54,7 @@ def studies(names: list[str]) -> dict[str, tuple[cr.Judgments, cr.Gold]]:
     for name, table in DATA.items():
         if folder and (not names or name in names):
             source = Path(folder) / name
-            found[name] = cr.read(source / f"{table}.csv.gz"), cr.read_gold(source / "gold.csv.gz")
+            found[name] = _without_codes(cr.read(source / f"{table}.csv.gz"), cr.read_gold(source / "gold.csv.gz"))
     if names and "simulated" not in names:
         return found
     for kind, crowds, make, sizes in (
@@ -63,9 +68,18 @@ def studies(names: list[str]) -> dict[str, tuple[cr.Judgments, cr.Gold]]:
     return found
 
 
+def _without_codes(study: cr.Judgments, gold: cr.Gold) -> tuple[cr.Judgments, cr.Gold]:
+    """Grades from 0 on alone: those below are codes, such as a broken link."""
+    if gold.kind != "grade" or not len(study.grades):
+        return study, gold
+    used, given = study.grades.grade >= 0, study.grades
+    kept = Grades(given.annotator[used], given.entry[used], given.grade[used])
+    return replace(study, grades=kept), replace(gold, value=np.where(gold.value < 0, np.nan, gold.value))
+
+
 def row(name: str, judgments: cr.Judgments, gold: cr.Gold) -> str:
     """The chosen method, the best one, and whether the difference is significant."""
-    found = cr.compare(judgments, gold, limit=LIMIT)
+    found = cr.compare(judgments, gold, limit=LIMIT, unjudged="ignore")
     chosen, measure = choose_method(judgments)[0], found.measures[0]
     best = next(iter(found.evaluations))
     tasks = len(found.evaluations[best].tasks)
@@ -87,7 +101,9 @@ def main() -> None:
     for name, (judgments, gold) in studies(sys.argv[1:]).items():
         rows[name] = row(name, judgments, gold)
         print(rows[name], flush=True)
-    page.write_text("\n".join([TEXT, *head, *(rows[name] for name in sorted(rows)), ""]), encoding="utf-8")
+    page.write_text(
+        "\n".join([TEXT.format(limit=LIMIT), *head, *(rows[name] for name in sorted(rows)), ""]), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

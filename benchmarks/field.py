@@ -191,6 +191,8 @@ def main() -> None:
         ]
         text.append(table(f"{name}: {judgments!r}", lines))
         print(text[-1], flush=True)
+        if not given.resume:  # after each file: a run takes long; but what is kept must not be lost
+            (DOCS / "benchmarks-field.md").write_text("\n".join(text))
     (DOCS / "benchmarks-field.md").write_text("\n".join(text))
 
 

@@ -116,7 +116,7 @@ def test_notes_are_shown(run, folder):
     (folder / "apart.csv").write_text("left,right,winner\na,b,a\nc,d,d\n")
     done = run("rank", "apart.csv")
     assert "note: apart.csv has no annotator column" in done.out
-    assert "note: comparisons do not connect all items in 1 of 1 tasks: all (2 parts)" in done.out
+    assert "note: comparisons do not connect all items: they fall into 2 parts" in done.out
     assert json.loads(run("rank", "apart.csv", "--json").out)["disconnected"] == {"all": 2}
 
 

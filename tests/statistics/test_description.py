@@ -66,7 +66,23 @@ def test_warnings_name_the_trouble():
 def test_too_few_judgments_and_unknown_agreement():
     texts = " ".join(cr.describe(build.judgments(grades=[("t", "a", "x", 1), ("t", "b", "y", 2)])).warnings)
     assert "no two annotators judged the same item" in texts
-    assert "too few judgments: 2 entries (100%)" in texts
+    assert "too few judgments: 2 items (100%)" in texts
+
+
+def test_what_cannot_be_compared_is_said_as_it_is():
+    alone = " ".join(cr.describe(build.judgments(pairs=VOTES[:2])).warnings)
+    assert "one annotator gave all judgments" in alone
+    tied = [("t", who, "x", "y", "tie") for who in ("ann", "bob", "cy")]
+    texts = " ".join(cr.describe(build.judgments(pairs=tied)).warnings)
+    assert "all pairs are the same answer" in texts  # they did judge the same pair
+    assert "no two annotators" not in texts
+
+
+@pytest.mark.parametrize(("tasks", "told"), [(6, True), (2, False)])
+def test_items_that_recur_in_many_tasks(tasks, told):
+    votes = [(f"t{task}", who, "x", "y", "x") for task in range(tasks) for who in ("ann", "bob", "cy")]
+    warnings = cr.describe(build.judgments(pairs=votes)).warnings
+    assert any("the same items occur in many tasks" in text for text in warnings) == told
 
 
 def test_overlap_of_lists_by_hand():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from crowdrank.statistics.description import StudyDescription
 
 LEAST_AGREEING = 5
+SHOWN = ("annotator", "judgments", "alpha", "agreement", "compared", "left_share", "ties", "seconds")
 
 
 def describe(
@@ -61,7 +62,8 @@ def _show(found: StudyDescription) -> None:
     _show_shares(found)
     screen.show_notes(found.warnings, "warning")
     screen.show_notes(found.notes)
-    screen.say(f"method: {found.method}; {found.reason}")
+    if found.method:
+        screen.say(f"use {found.method}: {found.reason}")
 
 
 def _show_counts(found: StudyDescription) -> None:
@@ -70,19 +72,20 @@ def _show_counts(found: StudyDescription) -> None:
         name.replace("_", " "): [getattr(spread, name) for spread in spreads.values()]
         for name in ("least", "lower_quartile", "median", "mean", "upper_quartile", "most")
     }
-    screen.show_table("judgments", columns)
+    screen.show_table("judgments", columns, digits=1)
     screen.say()
 
 
 def _show_agreement(found: StudyDescription) -> None:
-    if not found.agreement:
+    compared = {kind: each for kind, each in found.agreement.items() if each.units}
+    if not compared:
         return
-    of = list(found.agreement.values())
+    of = list(compared.values())
     screen.show_table(
         "agreement",
         {
-            "kind": list(found.agreement),
-            "alpha": [each.alpha for each in of],
+            "kind": list(compared),
+            "alpha": [None if each.alpha != each.alpha else each.alpha for each in of],
             "equal": [each.percent for each in of],
             "equal by chance": [each.by_chance for each in of],
             "judged by several": [each.units for each in of],
@@ -91,7 +94,11 @@ def _show_agreement(found: StudyDescription) -> None:
     screen.say()
     import polars as pl
 
-    table = pl.DataFrame(found.annotators).filter(pl.col("compared") > 0)
+    table = (
+        pl.DataFrame(found.annotators)
+        .filter(pl.col("alpha").is_not_null())
+        .select(pl.col("^(" + "|".join(SHOWN) + ")$"))
+    )
     if len(table) > 1:
         least = table.sort("alpha", nulls_last=True).head(LEAST_AGREEING)
         screen.show_table("annotators who agree least with the others", least.to_dict(as_series=False))

@@ -48,8 +48,12 @@ def show_table(
     longest: int | None = CELL,
     header: bool = True,
     not_wrapped: Collection[str] = (),
+    digits: int = 4,
 ) -> None:
-    """Show a table with numbers to the right and words, cut after `longest` characters, to the left."""
+    """Show a table with numbers to the right and words, cut after `longest` characters, to the left.
+
+    `digits` are those after the point.
+    """
     # The table's own title would be wrapped at the width of the table.
     console().print(f"[bold]{_markup(title)}[/bold]", soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=header)
@@ -59,15 +63,15 @@ def show_table(
         no_wrap = name in not_wrapped
         table.add_column(_markup(name), justify=justify, header_style="dim", overflow="fold", no_wrap=no_wrap)
     for row in zip(*columns.values(), strict=True):
-        table.add_row(*(_cell(value, longest) for value in row))
+        table.add_row(*(_cell(value, longest, digits) for value in row))
     console().print(table)
 
 
-def _cell(value: Any, longest: int | None) -> str:
+def _cell(value: Any, longest: int | None, digits: int) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:z.4f}" if abs(value) < 1e5 else f"{value:.4g}"
+        return f"{value:z.{digits}f}" if abs(value) < 1e5 else f"{value:.4g}"
     text = str(value).replace("\n", "⏎")
     return _markup(text if longest is None or len(text) <= longest else f"{text[: longest - 1]}…")
 

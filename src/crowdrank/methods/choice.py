@@ -31,7 +31,7 @@ def choose_method(judgments: Judgments) -> tuple[str, str]:
     if name == "plackett-luce":
         return _for_lists(judgments)
     kinds = " and ".join(judgments.kinds)
-    return name, f"it is the usual method for {kinds}: {METHODS[name].description.summary.rstrip('.')}"
+    return name, f"it is the usual method for {kinds} ({METHODS[name].description.summary.rstrip('.')})"
 
 
 def _for_lists(judgments: Judgments) -> tuple[str, str]:

@@ -261,9 +261,11 @@ def _disconnected(vocabulary: Vocabulary, component: NDArray[np.int32]) -> list[
     tasks, parts = parts_per_task(vocabulary, component)
     if not len(tasks):
         return []
+    advice = "the order of items of different parts means nothing until some of them are compared"
+    if len(vocabulary.tasks) == 1:
+        return [f"comparisons do not connect all items: they fall into {parts[0]:,} parts; {advice}"]
     named = [f"{vocabulary.tasks[task]} ({count} parts)" for task, count in zip(tasks, parts, strict=True)]
     where = f"{len(tasks):,} of {len(vocabulary.tasks):,} tasks: {_some(named)}"
-    advice = "the order of items of different parts means nothing until some of them are compared"
     return [f"comparisons do not connect all items in {where}; {advice}"]
 
 

@@ -16,6 +16,7 @@ from crowdrank.statistics.misfit import Misfit, Residuals
 
 MOST_ROWS = 1000
 STRANGEST = 5  # annotators whose strangest answers are shown
+UNLIKELY = 0.5  # chance of an answer; others are not strange
 WORST_FIRST = ("reversed", "one-sided", "random", "differs from the consensus", "weak", "unclear", "informative")
 KNOWN = ("annotator", "judgments", "quality", "verdict", "quality_low", "quality_high")
 
@@ -72,7 +73,7 @@ def _columns(
             columns[label.replace("_", " ")] = numbers(values[order].astype(float))
         elif label not in KNOWN:
             columns[label.replace("_", " ")] = [name(each) for each in values[order]]
-    return columns
+    return {label: values for label, values in columns.items() if any(value is not None for value in values)}
 
 
 def _strangest(consensus: Consensus, fit: Misfit | None, order: Any) -> list[Html]:
@@ -83,7 +84,8 @@ def _strangest(consensus: Consensus, fit: Misfit | None, order: Any) -> list[Htm
     rows: list[tuple[Html, Html, float]] = []
     for each in consensus.annotator_columns["annotator"][order[:STRANGEST]]:
         for part, row in fit.strangest(code[each], 3):
-            rows.append((name(each), _answer(consensus, part, row), float(part.chance[row])))
+            if part.chance[row] < UNLIKELY:
+                rows.append((name(each), _answer(consensus, part, row), float(part.chance[row])))
     if not rows:
         return []
     columns: dict[str, Sequence[Any]] = {

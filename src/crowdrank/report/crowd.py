@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.report.charts import altair, inline, labels, numbers, self_contained
-from crowdrank.report.ranking import BLUE, GREEN, ORANGE, RED
+from crowdrank.report.ranking import BLUE, GREEN, ORANGE, RED, TICKS
 from crowdrank.statistics.description import StudyDescription
 from crowdrank.statistics.tiers import chance_above
 from crowdrank.study import Floats, Gold
@@ -153,7 +153,7 @@ def calibration(consensus: Consensus, gold: Gold) -> Any:
     alt, table = altair(), calibration_table(consensus, gold)
     data = alt.Chart(inline(table))
     ends = alt.Chart(inline({"stated": [0.5, 1.0], "observed": [0.5, 1.0]}))
-    axis = alt.Axis(format="%")
+    axis = alt.Axis(format="%", tickCount=TICKS)
     x = alt.X("stated:Q", scale=alt.Scale(domain=[0.5, 1]), axis=axis, title="stated probability")
     y = alt.Y("observed:Q", scale=alt.Scale(zero=False), axis=axis, title="right by gold")
     hint = [alt.Tooltip("stated:Q", format=".1%"), alt.Tooltip("observed:Q", format=".1%"), "pairs:Q"]

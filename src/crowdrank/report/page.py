@@ -23,6 +23,7 @@ LONGEST = 80  # characters of an id that are shown, and those of its tooltip
 LONGEST_TITLE = 400
 LONGEST_WORD = 24  # letters that are not broken in a table
 PRINTED_ROWS = 50
+FEW_ROWS = 10  # need no search
 
 
 class Html(str):
@@ -196,7 +197,7 @@ def table(
         whose = "" if tasks is None else f' data-task="{text(str(tasks[at])[:LONGEST_TITLE])}"'
         cells = "".join(_td(value, number) for value, number in zip(values, numbers, strict=True))
         rows.append(f"<tr{beyond}{whose}>{cells}</tr>")
-    tools = _tools(key, tasks) if searchable else ""
+    tools = _tools(key, tasks) if searchable and len(rows) > FEW_ROWS else ""
     printed = f'<p class="printed dim">The first {PRINTED_ROWS} of {len(rows):,} rows are printed.</p>'
     return Html(
         f'{tools}<div class="scroll" tabindex="0" role="region" aria-label="{text(caption)}">'

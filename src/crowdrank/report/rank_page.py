@@ -143,8 +143,9 @@ def _ranking_section(
         f"{chart_of}. Dots are scores"
         + (", lines 95 % intervals; the colour changes with the tier." if tier is not None else "."),
     )
-    caption = f"{len(shown):,} of {len(order):,} ranked items"
-    caption += ": the best of each task, and a random sample of the others" if sampled else ""
+    caption = counted(len(order), "ranked item")
+    if sampled:
+        caption = f"{len(shown):,} of {caption}: the best of each task, and a random sample of the others"
     body = [
         chart,
         table("ranking", columns, caption=caption, searchable=True, tasks=tasks.tolist() if several else None),
@@ -200,7 +201,10 @@ def _judgment_columns(
     columns: dict[str, Sequence[Any]] = {"judgments": count.tolist()}
     slopes = [] if fit is None else [part.slope for part in fit.residuals if part.kind != "grades"]
     if slopes:
-        columns["win rate against the average"] = numbers(_average_wins(consensus, slopes[0])[shown])
+        # A virtual tie with an average item: nobody wins always who won a few times.
+        columns["win rate against the average"] = numbers(
+            (_average_wins(consensus, slopes[0])[shown] * count + 0.5) / (count + 1)
+        )
     if (count < few).any():
         columns["remark"] = [tag("preliminary", "bad") if n < few else Html("") for n in count]
     return columns
@@ -269,8 +273,8 @@ def _reliability(report: RankReport, described: StudyDescription | None) -> Sect
     if report.judgments is not None and report.method is not None and _affordable(report):
         rounds = 10 if len(report.judgments) <= 1000 else 3
         halves = split_half(report.method, report.judgments, rounds=rounds, consensus=report.consensus)
-        values[f"split halves of {halves.of}: correlation"] = halves.median
-        values["of the whole study (Spearman-Brown)"] = halves.whole
+        values[f"correlation of two halves of the {halves.of}"] = halves.median
+        values["the same for the whole study (Spearman-Brown)"] = halves.whole
     for kind, each in ({} if described is None else described.agreement).items():
         values[f"Krippendorff's alpha ({kind})"] = each.alpha
         values[f"equal answers ({kind})"] = each.percent
@@ -297,7 +301,13 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
     ]
     if consensus.low is not None:
         what = "Calibration: stated probability that one item is above another, and how often gold agrees"
-        body.append(figure(crowd.calibration(consensus, gold), what, f"{what}. On the dashed line both are equal."))
+        body.append(
+            figure(
+                crowd.calibration(consensus, gold),
+                what,
+                f"{what}. On the dashed line both are equal; below it, the ranking is too certain.",
+            )
+        )
     body.append(listed(found.notes))
     return Section("Against gold", body)
 

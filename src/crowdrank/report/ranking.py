@@ -17,6 +17,7 @@ from crowdrank.statistics.tiers import tiers
 from crowdrank.study import Floats, Judgments, Pairs
 
 TOP = 30
+CELL, LARGE_CELL, FEW = 13, 26, 12  # height of a row of a heat map, larger where items are few
 TICKS = 10  # of an axis: the default of a wide chart is three times as many
 BLUE, ORANGE, GREEN, RED = "#3b7dd8", "#d97a1e", "#2e9d63", "#d64545"
 
@@ -142,7 +143,8 @@ def _heat_map(consensus: Consensus, entries: NDArray[np.intp], value: Floats, me
         "compared": met[rows, columns].astype(int).tolist(),
     }
     scale = alt.Scale(scheme="redblue", domain=[0, 1]) if rate else alt.Scale(scheme="blues")
-    legend = alt.Legend(format="%" if rate else "d", title=None, gradientLength=120)
+    height = len(names) * (CELL if len(names) > FEW else LARGE_CELL)
+    legend = alt.Legend(format="%" if rate else "d", title=None, gradientLength=min(120, height))
     hint = ["item:N", "against:N", alt.Tooltip("value:Q", format=".0%" if rate else "d"), "compared:Q"]
     return self_contained(
         alt.Chart(inline(data))
@@ -153,5 +155,5 @@ def _heat_map(consensus: Consensus, entries: NDArray[np.intp], value: Floats, me
             color=alt.Color("value:Q", scale=scale, legend=legend),
             tooltip=hint,
         )
-        .properties(width="container", height=13 * len(names))
+        .properties(width="container", height=height)
     )

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.result import one_sided_annotators
 from crowdrank.statistics.agreement import Agreement
-from crowdrank.study import Judgments, Kind
+from crowdrank.study import Judgments, Kind, Vocabulary
 
 NAMES_SHOWN = 5
 LOW_ALPHA = 0.2  # below this, annotators agree little more than by chance
 FEW_PER_ENTRY = {"grades": 3, "pairs": 5, "rankings": 3}
 FEW_PER_ANNOTATOR = 5
 ENOUGH_TO_SUSPECT = 10  # judgments that others gave too
+RECURRING = 5  # tasks in which an item occurs, on average
 SUSPECTED_BY_CHANCE = 0.05  # share of honest studies in which anybody is suspected
 
 
@@ -30,7 +31,7 @@ def warnings_of(
     """Sentences about trouble in the data, with what to do."""
     return (
         *_disconnected(disconnected, len(judgments.vocabulary.tasks)),
-        *_low_agreement(found),
+        *_low_agreement(found, len(judgments.vocabulary.annotators)),
         *_one_sided(judgments),
         *_suspects(columns, found),
         *_contradictions(columns),
@@ -38,6 +39,7 @@ def warnings_of(
         *_few_per_annotator(judgments),
         *_dominant(columns),
         *_repeats(columns),
+        *_same_items(judgments.vocabulary),
     )
 
 
@@ -67,18 +69,26 @@ def _disconnected(tasks: Mapping[Any, int], n_tasks: int) -> list[str]:
     return [f"not connected: {parts}{where}; compare items of different parts, or rank each part by itself"]
 
 
-def _low_agreement(found: Mapping[Kind, Agreement]) -> list[str]:
+def _low_agreement(found: Mapping[Kind, Agreement], n_annotators: int) -> list[str]:
     texts = []
     for kind, each in found.items():
-        if np.isnan(each.alpha):
-            what = "no two annotators judged the same" + (" item" if kind == "grades" else " pair of items")
-            texts.append(f"{what} ({kind}): their agreement is unknown; let several annotators judge the same")
+        if not each.units:
+            texts.append(_nobody_to_compare(kind, n_annotators))
+        elif np.isnan(each.alpha):
+            texts.append(f"all {kind} are the same answer: they tell no items apart, and agreement means nothing")
         elif each.alpha < LOW_ALPHA:
             texts.append(
                 f"low agreement: alpha of {kind} is {each.alpha:.2f} (0 is chance, 1 perfect); the question is hard, "
                 "unclear, or many annotators answer at random"
             )
     return texts
+
+
+def _nobody_to_compare(kind: Kind, n_annotators: int) -> str:
+    if n_annotators < 2:
+        return "one annotator gave all judgments: nothing shows how reliable they are; ask a second one about the same"
+    what = "item" if kind == "grades" else "pair of items"
+    return f"no two annotators judged the same {what}: their agreement is unknown; let several judge the same"
 
 
 def _one_sided(judgments: Judgments) -> list[str]:
@@ -106,9 +116,8 @@ def _contradictions(columns: Mapping[str, NDArray[Any]]) -> list[str]:
         return []
     worst = np.argsort(-count, kind="stable")[:NAMES_SHOWN]
     named = [f"{columns['annotator'][row]} ({count[row]:,})" for row in worst if count[row]]
-    return [
-        f"contradictions: {total:,} times an annotator judged the same in different ways, mostly {', '.join(named)}"
-    ]
+    times = f"{total:,} times an annotator answered the same question in different ways"
+    return [f"contradictions: {times} (most often: {', '.join(named)})"]
 
 
 def _few_per_entry(judgments: Judgments, entry_judgments: NDArray[np.int64]) -> list[str]:
@@ -117,7 +126,9 @@ def _few_per_entry(judgments: Judgments, entry_judgments: NDArray[np.int64]) -> 
     if few <= 0.1 * len(entry_judgments):
         return []
     share = few / len(entry_judgments)
-    return [f"too few judgments: {few:,} entries ({share:.0%}) have fewer than {enough}; their place is a guess"]
+    counted = "" if len(judgments.vocabulary.tasks) == 1 else ", counted in each task,"
+    which = "1 item has" if few == 1 else f"{few:,} items ({share:.0%}){counted} have"
+    return [f"too few judgments: {which} fewer than {enough}; their place is a guess; collect more"]
 
 
 def _few_per_annotator(judgments: Judgments) -> list[str]:
@@ -126,7 +137,7 @@ def _few_per_annotator(judgments: Judgments) -> list[str]:
     if few <= len(count) / 2 or len(count) < 3:
         return []
     how_many = f"{few:,} of {len(count):,} gave fewer than {FEW_PER_ANNOTATOR}"
-    return [f"few judgments of each annotator: {how_many}; little can be said about who is right"]
+    return [f"few judgments of each annotator: {how_many}; that is too few to know whom to trust"]
 
 
 def _dominant(columns: Mapping[str, NDArray[Any]]) -> list[str]:
@@ -140,7 +151,16 @@ def _repeats(columns: Mapping[str, NDArray[Any]]) -> list[str]:
     total = int(columns["repeated"].sum())
     if total < 0.01 * columns["judgments"].sum() or not total:
         return []
-    return [f"repeats: {total:,} judgments repeat what the same annotator judged before"]
+    return [f"repeats: {total:,} judgments are about a question that the same annotator had answered before"]
+
+
+def _same_items(words: Vocabulary) -> list[str]:
+    """Models on many prompts, say: who wants one ranking of them must not have tasks."""
+    if len(words.tasks) < 2 or words.n_entries < RECURRING * len(words.items):
+        return []
+    size = f"{len(words.items):,} items, {len(words.tasks):,} tasks"
+    advice = "for one ranking over all tasks, remove or rename the column of the tasks"
+    return [f"the same items occur in many tasks ({size}), and each task is ranked by itself; {advice}"]
 
 
 def _some(names: Sequence[Any], count: int) -> str:

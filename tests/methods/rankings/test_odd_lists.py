@@ -79,7 +79,7 @@ def test_all_tied_and_long(method):
 def test_lists_that_never_connect_get_a_note(method):
     apart = cr.fit(method, study("ann a 1, ann b 2, bob c 1, bob d 2"))
     assert apart.disconnected == {"all": 2}
-    assert any("comparisons do not connect all items in 1 of 1 tasks" in note for note in apart.notes)
+    assert any("comparisons do not connect all items: they fall into 2 parts" in note for note in apart.notes)
     together = study("ann a 1, ann b 2, bob c 1, bob d 2, cy b 1, cy c 2")
     assert cr.fit(method, together).disconnected == {}
     assert cr.fit(method, study("ann a 1, ann b 2, bob c 1, bob d 2", top_k=True)).disconnected == {}

@@ -41,6 +41,7 @@ import numpy as np
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
 from crowdrank.methods.grades.curves.outliers import graded_verdicts
+from crowdrank.methods.grades.curves.possible import possible_truths
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
@@ -85,7 +86,11 @@ class DawidSkene:
         notes = check_kinds(self.description, judgments)
         table = grade_table(judgments)
         grades = _grades_by_cell(table)
-        chance, fit = _em(grades, _start(table, self.classes or len(table.levels)), self)
+        chance, start_grade = _start(table, self.classes or len(table.levels)), np.arange(len(table.levels))
+        if self.classes is None:  # a class for each grade that can be the true one
+            start_grade = np.flatnonzero(possible_truths(table.entry, table.level, table.n_entries, len(table.levels)))
+            chance = np.ascontiguousarray(chance[:, start_grade])
+        chance, fit = _em(grades, chance, self)
         tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
         quality = _quality(grades, np.exp(tables), chance, value)
@@ -103,10 +108,20 @@ class DawidSkene:
             extra_fields={
                 "grade_values": value[order],
                 "grade_chances": chance[:, order],
-                "estimate_labels": partial(np.asarray, chance) if own_grades else None,
+                "estimate_labels": partial(_label_chances, chance, start_grade, len(table.levels))
+                if own_grades
+                else None,
             },
             notes=(*notes, *table.levels.notes),
         )
+
+
+def _label_chances(chance: Floats, grade: Places, n_levels: int) -> Floats:
+    """Per entry, the probability of each level as the true one; that of the classes is `chance`."""
+    found = np.zeros((len(chance), n_levels))
+    found[:, grade] = chance
+    found[np.isnan(chance).any(axis=1)] = np.nan
+    return found
 
 
 def _start(table: GradeTable, classes: int) -> Floats:

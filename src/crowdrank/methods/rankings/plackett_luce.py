@@ -95,7 +95,7 @@ class PlackettLuce:
         if self.prior is None and len(lists):
             chosen = _most_likely_spread(model, start, self.max_iter)
             model.precision, start = chosen.precision, chosen.start
-            notes += (f"spread of the scores {model.precision**-0.5:.2g}, chosen by the evidence",)
+            notes += (f"the spread of the scores, {model.precision**-0.5:.2g}, was learned from the lists",)
         found = minimise(model, start, max_iter=self.max_iter, tol=self.tol)
         # Without prior, only differences are known.
         score = found.x - _means(found.x, vocabulary) if model.only_differences else found.x

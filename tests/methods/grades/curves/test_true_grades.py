@@ -223,3 +223,15 @@ def test_the_strength_of_entries_of_their_own(strength):
     assert of_curves.entry_strength(found, Rows()) == pytest.approx(strength, rel=0.2)
     assert of_curves.entry_strength(0.9, Rows()) == np.inf
     assert 0 < of_curves.entry_strength(2.0 * each, Rows()) < 1e-6  # shares that vary more than any can
+
+
+@pytest.mark.parametrize("method", ["gda", "dawid-skene"])
+def test_a_slip_of_the_hand_is_no_true_grade(build, method):
+    """One 10 among thousands of grades from 0 to 3 once took the items of other grades, and a third of the accuracy."""
+    rows, truth = rare_and_shared(0, 4, [0.5, 0.25, 0.15, 0.1], labels=20, items=150, annotators=20)
+    slip = [*rows[:-1], (*rows[-1][:3], 10)]
+    clean, found = (cr.labels(cr.fit(method, build.judgments(grades=each))).sort("item") for each in (rows, slip))
+    assert 10 not in found["grade"].to_list()
+    assert found["p_10"].max() == 0
+    wrong = [np.mean(each["grade"].to_numpy() != truth) for each in (clean, found)]
+    assert wrong[1] <= wrong[0] + 0.03

@@ -5,6 +5,9 @@ opinions. So the crowd itself is the measure. Honest annotators are taken to spr
 and the better half shows how far. Who lies more than `FAR` standard deviations below the median is not one of them:
 their grades are reversed if they are as far below a coin toss too, otherwise random. Where opinions differ the crowd
 spreads so widely that nobody is accused.
+
+Praise takes two standard errors above a coin toss. Where annotators hardly agree it takes three: the order that they
+are compared with may be one that the curves found in noise, and those who shaped it agree with it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from crowdrank.study import Floats
 
 FAR = 3.0  # standard deviations; 1 of 700 honest annotators is further away
 VIRTUAL, USUAL_SPREAD = 4.0, 0.08  # annotators of a crowd whose quality has this standard deviation
+PRAISED = 2.0  # standard errors above a coin toss
 WEAK = 0.65
+LITTLE_AGREEMENT = 0.6  # median quality
 
 
 def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
@@ -31,7 +36,8 @@ def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     outlier = middle - own > FAR * np.sqrt(_crowd_variance(own, votes, middle) + 0.25 / votes)
     word = np.where(outlier, "random", "unclear").astype(object)
     word[outlier & (above <= -FAR)] = "reversed"
-    word[above >= 2] = np.where(own < WEAK, "weak", "informative")[above >= 2]
+    praised = above >= (FAR if np.median(own) < LITTLE_AGREEMENT else PRAISED)
+    word[praised] = np.where(own < WEAK, "weak", "informative")[praised]
     verdict[known] = word
     return verdict
 

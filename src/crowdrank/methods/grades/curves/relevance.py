@@ -14,7 +14,7 @@ from crowdrank.consensus import Consensus, Fit, rank_within
 from crowdrank.methods.grades.curves.curves import Curves, Gaussians, GradesByProfile, sort_grades
 from crowdrank.methods.grades.curves.information import informativeness
 from crowdrank.methods.grades.curves.kernels import Nodes
-from crowdrank.methods.grades.curves.outliers import graded_verdicts
+from crowdrank.methods.grades.curves.outliers import LITTLE_AGREEMENT, graded_verdicts
 from crowdrank.methods.grades.curves.scales import Scales, scales_of
 from crowdrank.methods.grades.curves.true_grades import true_grade_chances
 from crowdrank.methods.profiles import Profiles, profiles_of
@@ -27,7 +27,7 @@ from crowdrank.study import Codes, Floats, Judgments
 
 TAIL = 0.025  # of the posterior, on either side of the interval
 ENTRIES_AT_ONCE = 1 << 16
-FEW_ANNOTATORS, LITTLE_AGREEMENT = 8, 0.6  # fewer annotators, or more agreement, deserve no note
+FEW_ANNOTATORS = 8  # fewer deserve no note
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,9 +110,9 @@ def _opinion_note(quality: Floats) -> tuple[str, ...]:
     if len(known) < FEW_ANNOTATORS or np.median(known) >= LITTLE_AGREEMENT:
         return ()
     note = (
-        f"annotators differ: half of them agree with the others in fewer than {np.median(known):.0%} of their "
-        "preferences. If they grade by taste, scores show the tastes that most share, and intervals are too narrow: "
-        "use `--bootstrap-over annotators`, or the method mean for the average opinion"
+        f"annotators hardly agree: half of them share fewer than {np.median(known):.0%} of their preferences with the "
+        "others (50% is chance). The order may be chance, or the taste of some. If they grade by taste, use the method "
+        "mean for the average opinion, and `--bootstrap-over annotators` for its intervals"
     )
     return (note,)
 

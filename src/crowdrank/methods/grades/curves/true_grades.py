@@ -22,11 +22,13 @@ nothing, coins a third and relevance two thirds. The decision page 0050 has the 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.methods.grades.curves import label_kernels as kernels
 from crowdrank.methods.grades.curves.classes import true_classes, true_coins
-from crowdrank.methods.grades.curves.curves import Curves, GradesByProfile
+from crowdrank.methods.grades.curves.curves import Curves, GradesByProfile, sort_grades
 from crowdrank.methods.grades.curves.information import informativeness
+from crowdrank.methods.grades.curves.possible import possible_truths
 from crowdrank.study import Codes, Floats
 
 STACKING_STEPS = 100
@@ -38,30 +40,44 @@ LARGEST_EXPONENT = 600.0  # of a probability
 
 def true_grade_chances(rows: GradesByProfile, curves: Curves, entry_task: Codes) -> Floats:
     """Per entry, the probability of each grade of the scale, which all annotators share; NaN without grades."""
-    size = curves.table.shape[1]
     chance = grades_by_relevance(rows, curves)
-    if size > 1 and len(rows.entry):
-        chance = _with_classes(rows, curves, chance, entry_task)
+    possible = possible_truths(rows.entry, rows.level, rows.n_entries, curves.table.shape[1])
+    if np.count_nonzero(possible) > 1:
+        chance[:, ~possible] = 0.0
+        chance /= chance.sum(axis=1, keepdims=True)
+        chance[:, possible] = _with_classes(rows, curves, chance[:, possible], entry_task, possible)
     chance[np.diff(rows.entry_starts) == 0] = np.nan
     return chance
 
 
-def _with_classes(rows: GradesByProfile, curves: Curves, relevance: Floats, entry_task: Codes) -> Floats:
-    """The probabilities by relevance, combined with those of true grades."""
-    size, per_entry = curves.table.shape[1], len(rows.entry) / np.count_nonzero(np.diff(rows.entry_starts))
-    tables, coins = true_classes(rows, size, entry_task), true_coins(rows, size, entry_task)
-    chance = tables.chance
-    if np.log(coins.likelihood).mean() > np.log(habits(rows, size)).mean():  # else they explain nothing
+def _with_classes(
+    rows: GradesByProfile, curves: Curves, relevance: Floats, entry_task: Codes, possible: NDArray[np.bool_]
+) -> Floats:
+    """The probabilities by relevance, combined with those of true grades; all of the grades that are possible."""
+    kept, size = possible[rows.level], relevance.shape[1]
+    used = rows if kept.all() else _with_levels(rows, possible)
+    graded = np.diff(used.entry_starts) > 0
+    per_entry = len(used.entry) / np.count_nonzero(graded)
+    tables, coins = true_classes(used, size, entry_task), true_coins(used, size, entry_task)
+    chance, by_relevance = tables.chance, relevance
+    if np.log(coins.likelihood).mean() > np.log(habits(used, size)).mean():  # else they explain nothing
         better = float(np.log(tables.likelihood / coins.likelihood).mean())
         share = _weight_of_tables(better, per_entry)
         chance, relevance = share * chance + (1 - share) * coins.chance, (coins.chance + 2 * relevance) / 3
-    weight = stacking_weight(tables.likelihood, left_out_likelihood(rows, curves))
-    if weight < 0.5:
-        return relevance
-    # Grades say less about a model of the truth than about a model of grades; the more of them an entry has, the more.
-    power = max(2.0, np.sqrt(per_entry))
-    weight = weight**power / (weight**power + (1 - weight) ** power)
-    return np.asarray(weight * chance + (1 - weight) * relevance)
+    weight = stacking_weight(tables.likelihood, left_out_likelihood(rows, curves)[kept])
+    if weight >= 0.5:
+        # Grades say less about a model of the truth than about a model of grades; the more of them an entry has, the
+        # more.
+        power = max(2.0, np.sqrt(per_entry))
+        weight = weight**power / (weight**power + (1 - weight) ** power)
+        relevance = weight * chance + (1 - weight) * relevance
+    return np.where(graded[:, None], relevance, by_relevance)
+
+
+def _with_levels(rows: GradesByProfile, possible: NDArray[np.bool_]) -> GradesByProfile:
+    """The rows of these levels alone, with new numbers for the levels."""
+    kept, number = possible[rows.level], (np.cumsum(possible) - 1).astype(np.int32)
+    return sort_grades(rows.entry[kept], rows.profile[kept], number[rows.level[kept]], rows.scale, rows.n_entries)
 
 
 def _weight_of_tables(better: float, per_entry: float) -> float:
