@@ -42,6 +42,7 @@ class OfTables(NamedTuple):
 
 OBJECTS = (
     OfObjects(label_studio.KEYS, label_studio.read),
+    OfObjects(label_studio.OLD_KEYS, label_studio.read),
     OfObjects(argilla.KEYS, argilla.read),
     OfObjects(ultrafeedback.KEYS, ultrafeedback.read),
 )

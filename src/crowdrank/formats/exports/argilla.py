@@ -32,20 +32,43 @@ def recognises(columns: set[str]) -> bool:
 def read(name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, str], wanted: Wanted) -> list[Source]:
     """The judgments of a list of records."""
     _refuse_gold(name, wanted)
-    answers = Answers(name, TOOL, given, TAKES)
+    answers, has_status = Answers(name, TOOL, given, TAKES), False
     for place, record in objects:
-        for question, responses in needs(place, record.get("responses") or {}, dict, "responses").items():
-            for response in needs(place, responses or [], list, f"responses to {question}"):
+        responses = record.get("responses") or {}
+        if isinstance(responses, list):
+            _add_old(answers, place, record, responses)
+            responses, has_status = {}, True
+        for question, given in needs(place, responses, dict, "responses").items():
+            for response in needs(place, given or [], list, f"responses to {question}"):
                 needs(place, response, dict, f"a response to {question}")
                 _add(answers, place, record, question, response.get("value"), name_of(response.get("user_id")))
-        for question, suggestion in needs(place, record.get("suggestions") or {}, dict, "suggestions").items():
+        for question, suggestion in _suggestions(place, record.get("suggestions") or {}).items():
             if suggestion:
                 needs(place, suggestion, dict, f"the suggestion for {question}")
                 agent = name_of(suggestion.get("agent")) or "suggestion"
                 _add(answers, place, record, question, suggestion.get("value"), agent)
     sources = _sources(answers)
-    sources[0] = _with_note(sources[0], f"{name}: {NO_STATUS}")
-    return sources
+    return sources if has_status else [_with_note(sources[0], f"{name}: {NO_STATUS}"), *sources[1:]]
+
+
+def _add_old(answers: Answers, place: str, record: Record, responses: list[Any]) -> None:
+    """Responses as versions 1 write them: of each user, the answers to all questions."""
+    for response in responses:
+        needs(place, response, dict, "a response")
+        state = response.get("status", "submitted")
+        if state != "submitted":
+            answers.left_out[f"responses with status {shorten(str(state))}"] += 1
+            continue
+        for question, answer in needs(place, response.get("values") or {}, dict, "values").items():
+            needs(place, answer, dict, f"the answer to {question}")
+            _add(answers, place, record, question, answer.get("value"), name_of(response.get("user_id")))
+
+
+def _suggestions(place: str, given: Any) -> dict[str, Any]:
+    """The suggestions by question; versions 1 write a list."""
+    if isinstance(given, list):
+        return {str(needs(place, each, dict, "a suggestion").get("question_name")): each for each in given}
+    return dict(needs(place, given, dict, "suggestions"))
 
 
 def read_table(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Source]:
@@ -89,6 +112,8 @@ def _add(answers: Answers, place: str, record: Record, question: str, value: Any
     common = {"annotator": who or "unknown"}
     if value is None or value == "" or value == []:
         answers.left_out[f"empty answers to {shorten(question)}"] += 1
+    elif isinstance(value, list) and all(isinstance(part, dict) and {"start", "end"} <= part.keys() for part in value):
+        answers.left_out[f"parts of texts that answer {shorten(question)}"] += 1
     elif isinstance(value, list):
         number = f"{place} {who} {question}"
         for rank, each in ranked(place, question, value):
