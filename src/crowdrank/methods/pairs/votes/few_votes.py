@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes
-from crowdrank.numerics.compiled import is_little
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-WORK, WORK_WITH_TIES = 80, 400  # of a vote: 2,500 votes are few, and 500 where there are ties or biases
+FEW_VOTES = 2500
+FEW_WITH_TIES = 500  # or biases
 FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
 
 
 def are_few(count: int, free: tuple[str, ...]) -> bool:
     """Whether so many logistic votes take less time here than the kernels take to load; `free`: ties, bias."""
-    return is_little(count * (WORK_WITH_TIES if free else WORK))
+    return count <= (FEW_WITH_TIES if free else FEW_VOTES)
 
 
 class Ties(NamedTuple):
