@@ -316,9 +316,9 @@ def _counted_pairs(lists: Rankings, vocabulary: Vocabulary, pooled: bool) -> Pai
         count_in_table(rows, lists.counts, wanted, starts[task], wins, ties)
         for table, result in ((wins, LEFT), (ties, TIE)):
             one, other = np.nonzero(table)
-            entries = (each.astype(np.int32) + np.int32(starts[task]) for each in (one, other))
+            left, right = (each.astype(np.int32) + np.int32(starts[task]) for each in (one, other))
             outcome = np.full(len(one), result, np.int8)
-            parts.append((np.full(len(one), who), *entries, outcome, table[one, other].astype(np.float64)))
+            parts.append((np.full(len(one), who), left, right, outcome, table[one, other].astype(np.float64)))
     annotator, left, right, outcome, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Pairs(annotator, left, right, outcome, weight=weight)
 
