@@ -76,3 +76,11 @@ def test_parts_of_texts_are_left_out(read, rows):
     judgments = read("argilla.json", [record])
     assert rows(judgments, "item", "grade") == [("1", 3.0)]
     assert "left out: parts of texts that answer span (1)" in " ".join(judgments.notes)
+
+
+def test_the_table_as_json(read, rows):
+    """What `to_json` of the library datasets makes of a table of the Hub."""
+    record = {"id": "r1", "q.responses": [4, 2], "q.responses.users": ["a", "b"], "q.suggestion": 3}
+    judgments = read("hub.jsonl", [{**record, "q.responses.status": ["submitted", "draft"]}])
+    assert rows(judgments, "annotator", "item", "grade") == [("a", "r1", 4.0), ("suggestion", "r1", 3.0)]
+    assert "left out: responses with status draft (1)" in " ".join(judgments.notes)

@@ -87,6 +87,19 @@ def read_table(source: Source, given: Mapping[str, str], wanted: Wanted) -> list
     return _sources(answers)
 
 
+def read_rows(
+    name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, str], wanted: Wanted
+) -> list[Source]:
+    """The same as JSON, an object for each row."""
+    _refuse_gold(name, wanted)
+    answers = Answers(name, TOOL, given, TAKES)
+    for place, record in objects:
+        for column in record:
+            if column.endswith(RESPONSES):
+                _add_row(answers, place, record, column.removesuffix(RESPONSES))
+    return _sources(answers)
+
+
 def _add_row(answers: Answers, place: str, record: Record, question: str) -> None:
     values = _as_list(place, record.get(question + RESPONSES), question)
     users = _as_list(place, record.get(question + USERS), question)
