@@ -55,16 +55,7 @@ def test_there_is_no_gold_in_it(tmp_path, read):
 
 def test_records_of_version_1(read, rows):
     """Of each user the answers to all questions, with a status; suggestions in a list."""
-    record = {
-        "id": "1",
-        "fields": {"text": "x"},
-        "responses": [
-            {"user_id": "u1", "status": "submitted", "values": {"rating": {"value": 3}, "note": {"value": "so"}}},
-            {"user_id": "u2", "status": "discarded", "values": {"rating": {"value": 1}}},
-        ],
-        "suggestions": [{"question_name": "rating", "value": 4, "agent": "gpt"}],
-    }
-    judgments = read("argilla.json", [record])
+    judgments = read("argilla.json", exports.ARGILLA_1)
     assert rows(judgments, "annotator", "item", "grade") == [("u1", "1", 3.0), ("gpt", "1", 4.0)]
     assert "left out: responses with status discarded (1)" in " ".join(judgments.notes)
     assert "drafts" not in " ".join(judgments.notes)

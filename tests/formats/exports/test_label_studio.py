@@ -97,8 +97,6 @@ def test_several_questions_are_several_tasks_unless_one_is_chosen(read, rows):
 
 def test_files_from_before_version_1(read, rows):
     """Annotations were called completions, and the skipped ones marked otherwise."""
-    result = [{"from_name": "pw", "type": "pairwise", "value": {"selected": "left"}}]
-    completions = [{"id": 1, "completed_by": 7, "result": result}, {"id": 2, "skipped": True, "result": []}]
-    judgments = read("old.json", [{"id": 1, "data": {"model_a": "g", "model_b": "h"}, "completions": completions}])
-    assert rows(judgments, "annotator", "left", "right", "winner") == [("7", "g", "h", "g")]
+    judgments = read("old.json", exports.STUDIO_0)
+    assert rows(judgments, "annotator", "left", "right", "winner") == [("7", "gpt", "llama", "gpt")]
     assert "left out: cancelled annotations (1)" in " ".join(judgments.notes)

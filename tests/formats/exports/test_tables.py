@@ -143,11 +143,7 @@ def test_comparative_judgement(read, rows, header):
 
 def test_buttons_of_mechanical_turk_are_one_answer(read, rows):
     """Crowd forms without JSON have a column for each button."""
-    table = (
-        "HITId,WorkerId,AssignmentStatus,Input.doc,Answer.rating.1,Answer.rating.2,Answer.rating.3\n"
-        "1,W,Approved,x,true,false,false\n2,V,Approved,y,false,false,true\n3,V,Approved,z,false,false,false\n"
-    )
-    judgments = read("batch.csv", table)
+    judgments = read("batch.csv", exports.BUTTONS)
     assert rows(judgments, "annotator", "item", "grade") == [("W", "x", 1.0), ("V", "y", 3.0)]
     assert "left out: assignments without an answer (1)" in " ".join(judgments.notes)
 
