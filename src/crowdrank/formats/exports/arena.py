@@ -37,9 +37,9 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     source, notes = without(source, "anony", ["false", "0"], "votes by people who saw the names of the models")
     if "winner" not in source.columns:
         source = with_columns(source, {"winner": _winner(source)})
-    if judges := [column for column in ("judge", "judge_hash") if column in source.columns]:
-        source = with_columns(source, {judges[0]: _annotators(source, judges[0])})
-        roles["annotator"] = judges[0]
+    if named := [column for column in ("judge", "judge_hash") if column in source.columns]:
+        source = with_columns(source, {named[0]: _annotators(source, named[0])})
+        roles["annotator"] = named[0]
     if times := [column for column in ("tstamp", "timestamp") if column in source.columns]:
         roles["time"] = times[0]
     return [exported(source, tool, {**roles, **mapped(source, given)}, notes)]
