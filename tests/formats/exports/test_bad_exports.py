@@ -128,6 +128,11 @@ BAD = {
         js(ARGILLA, 0, "responses", "relevance", 0, "value", to={"a": 1}),
         ["neither a number, a text nor a list"],
     ),
+    "a grade beyond all numbers": (
+        "e.json",
+        json.dumps([{**exports.ARGILLA_1[0], "suggestions": []}]).replace('"value": 3', f'"value": {10**400}'),
+        ["is not a finite number"],
+    ),
     "suggestion a number": (
         "e.json",
         js(ARGILLA, 0, "suggestions", "relevance", to=5),
