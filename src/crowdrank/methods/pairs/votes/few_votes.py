@@ -39,7 +39,7 @@ class Ties(NamedTuple):
 
 
 def _exp(x: Floats) -> Floats:
-    return np.asarray(np.exp(np.clip(x, -FURTHEST, FURTHEST)))
+    return np.asarray(np.exp(np.minimum(np.maximum(x, -FURTHEST), FURTHEST)))  # `clip` takes five times as long
 
 
 def _sigma(x: Floats) -> Floats:
