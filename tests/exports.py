@@ -180,6 +180,48 @@ def argilla() -> list[dict[str, Any]]:
     ]
 
 
+ARGILLA_1 = [
+    {
+        "id": "1",
+        "fields": {"text": "x"},
+        "responses": [
+            {"user_id": "u1", "status": "submitted", "values": {"rating": {"value": 3}, "note": {"value": "so"}}},
+            {"user_id": "u2", "status": "discarded", "values": {"rating": {"value": 1}}},
+        ],
+        "suggestions": [{"question_name": "rating", "value": 4, "agent": "gpt"}],
+    }
+]
+ARGILLA_HUB = [
+    {
+        "id": f"r{n}",
+        "q.responses": [n, 2],
+        "q.responses.users": ["a", "b"],
+        "q.suggestion": 3,
+        "q.suggestion.agent": "g",
+    }
+    for n in (1, 4)
+]
+STUDIO_0 = [
+    {
+        "id": 1,
+        "data": {"model_a": "gpt", "model_b": "llama"},
+        "completions": [
+            {
+                "id": 1,
+                "completed_by": 7,
+                "result": [{"from_name": "p", "type": "pairwise", "value": {"selected": "left"}}],
+            },
+            {"id": 2, "skipped": True, "result": []},
+        ],
+    }
+]
+BUTTONS = """HITId,WorkerId,AssignmentStatus,Input.doc,Answer.rating.1,Answer.rating.2,Answer.rating.3
+1,W,Approved,x,true,false,false
+2,V,Approved,y,false,false,true
+3,V,Approved,z,false,false,false
+"""
+
+
 def argilla_table(users: int = 2) -> bytes:
     frame = pl.DataFrame(
         {
@@ -359,6 +401,9 @@ WHOLE: dict[str, bytes] = {
     "ratings.json": json.dumps(ratings()).encode(),
     "argilla.json": json.dumps(argilla()).encode(),
     "argilla.parquet": argilla_table(),
+    "argilla-1.json": json.dumps(ARGILLA_1).encode(),
+    "argilla-hub.jsonl": lines(ARGILLA_HUB).encode(),
+    "studio-0.json": json.dumps(STUDIO_0).encode(),
     "battles.json": json.dumps(BATTLES).encode(),
     "battles.jsonl": lines(BATTLES).encode(),
     "arena.parquet": arena_140k(),
@@ -366,6 +411,7 @@ WHOLE: dict[str, bytes] = {
     "bench.jsonl": lines(BENCH).encode(),
     "batch.csv": MTURK.encode(),
     "forms.csv": mturk_forms().encode(),
+    "buttons.csv": BUTTONS.encode(),
     "pool.tsv": TOLOKA.encode(),
     "preferences.jsonl": lines(PREFERENCES).encode(),
     "ultra.jsonl": lines(ultrafeedback()).encode(),

@@ -15,7 +15,6 @@ from crowdrank.convert import (
     as_lists,
     as_pairs,
     as_rankings,
-    grade_levels,
     links,
     unshown_order,
     votes,
@@ -279,38 +278,6 @@ def test_codes_that_do_not_fit_are_refused():
         votes(Pairs(zero, zero, zero + 1, np.ones(1, np.int8)), vocabulary)
 
 
-@given(grades=st.lists(st.sampled_from([-3.0, -0.25, 0.0, 1.0, 2.5, 7.0, 1e6]), min_size=1, max_size=30))
-def test_the_levels_of_grades_are_their_different_values(build, grades):
-    levels = grade_levels(build.judgments(grades=[("t", "k", f"i{n}", g) for n, g in enumerate(grades)]).grades)
-    assert levels.value.tolist() == sorted(set(grades))
-    assert sorted(levels.value[levels.code].tolist()) == sorted(grades)
-    assert levels.notes == ()
-
-
-def test_whole_grades_from_anywhere(build):
-    study = build.judgments(grades=[("t", "k", f"i{n}", g) for n, g in enumerate([-2, 5, 5, 1000, 999])])
-    levels = grade_levels(study.grades)
-    assert levels.value.tolist() == [-2, 5, 999, 1000]
-    assert levels.value[levels.code].tolist() == study.grades.grade.tolist()
-
-
-def test_thousands_of_grades_are_taken_together(build):
-    rng = np.random.default_rng(0)
-    grades = rng.normal(size=5000)
-    levels = grade_levels(build.judgments(grades=[("t", "k", f"i{n:04}", g) for n, g in enumerate(grades)]).grades)
-    assert len(levels) == 32
-    assert levels.notes[0].startswith("5,000 different grades are merged into 32 levels")
-    counts = np.bincount(levels.code)
-    assert (counts.min(), counts.max()) == (156, 157)
-    for step in range(32):
-        assert levels.value[step] == pytest.approx(grades[levels.code == step].mean())
-    assert (np.diff(levels.code[np.argsort(grades)]) >= 0).all()
-
-
-def test_no_grades_have_one_level(build):
-    assert len(grade_levels(build.judgments().grades)) == 1
-
-
 def test_an_item_graded_several_times_stands_once_in_its_list(build):
     grades = [("t", "k", "a", 0.1)] * 3 + [
         ("t", "k", "b", 0.1),
@@ -380,3 +347,22 @@ def test_pairs_of_many_annotators_are_counted_not_written_out(build):
     assert len(as_pairs(study, pooled=True)) <= 3 * 200 * 199 / 2
     with pytest.raises(JudgmentError, match="19,900,000 pairs"):
         as_pairs(study)
+
+
+@given(
+    lists=st.lists(
+        st.tuples(st.sampled_from(ANNOTATORS[:2]), st.permutations(ITEMS), st.integers(1, 5)), min_size=1, max_size=12
+    )
+)
+def test_merged_pairs_of_lists_are_the_same_votes(build, lists):
+    """Equal preferences of an annotator, written once or many times."""
+    rankings = [
+        ("t1", who, item, place, number)
+        for number, (who, items, length) in enumerate(lists)
+        for place, item in enumerate(items[:length], 1)
+    ]
+    names = ("task", "annotator", "item", "rank", "list")
+    study = cr.judgments({name: [row[k] for row in rankings] for k, name in enumerate(names)}, top_k=False)
+    one, other = (votes(as_pairs(study, counted=True, merged=merged), study.vocabulary) for merged in (False, True))
+    for name in COLUMNS:
+        assert getattr(other, name).tolist() == getattr(one, name).tolist()

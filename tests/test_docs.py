@@ -89,6 +89,21 @@ def test_examples_run(page, user_files):
         assert [name for name in written if not Path(name).exists()] == [], command
 
 
+def test_every_export_has_an_example_and_a_command(tmp_path, monkeypatch):
+    """The commands of the table are run with the page; the examples are files that are read."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/formats.md").read_text()
+    section = page.partition("## Exports of other tools")[2].partition("\n## ")[0]
+    commands = re.findall(r"^\| .* \| `(crowdrank .*)` \|$", section, re.MULTILINE)
+    assert len(commands) == len(re.findall(r"^\| ", section, re.MULTILINE)) - 1  # a row is the header
+    assert set(commands) <= set("\n".join(blocks("docs/formats.md", "sh")).splitlines())
+    shown = re.findall(r"`([\w.]+)`:\n\n  ```text\n(.*?)  ```", section, re.DOTALL)
+    assert len(shown) == len(commands)
+    for name, content in shown:
+        Path(name).write_text(re.sub(r"^  ", "", content, flags=re.MULTILINE))
+        assert len(cr.read(name)), name
+
+
 @pytest.mark.parametrize("page", examples.TUTORIALS, ids=lambda page: page.stem)
 def test_pictures_of_a_tutorial_are_saved_by_its_code(page):
     text = page.read_text()

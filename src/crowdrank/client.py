@@ -13,6 +13,7 @@ import json
 import secrets
 import time
 from collections.abc import Iterable, Mapping
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -89,7 +90,7 @@ class Client:
             except HTTPError as error:
                 if error.code not in AGAIN or attempt == TRIES - 1:
                     raise _refused(error) from None
-            except (URLError, ConnectionError, TimeoutError) as error:
+            except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
                 if attempt == TRIES - 1:
                     raise ClientError(f"the server cannot be reached: {error}", "unreachable", 0) from None
             time.sleep(WAIT * 2**attempt)

@@ -33,54 +33,10 @@ from crowdrank.study import (
     Vocabulary,
 )
 
-MOST_LEVELS = 32  # of grades; methods with parameters for each grade merge more grades into so many levels
 MOST_CELLS = 50_000_000  # of a table of all pairs of items of a task
 MOST_PAIRS = 5_000_000  # of lists and grades; a fit needs up to 170 bytes for each
 STEPS = 4  # of a kernel for one pair of a list
 MOST_ROWS = 20_000_000  # of equal lists that are written out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Levels:
-    """The grades of a study as levels of one scale: row r has level `code[r]`, whose grade is `value[code[r]]`."""
-
-    value: Floats  # ascending
-    code: Codes
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-
-def grade_levels(grades: Grades) -> Levels:
-    """The distinct grades as levels.
-
-    More than MOST_LEVELS grades are merged into so many about equally frequent levels; the value of such a level is the
-    mean of its grades. Without grades, the scale has one level.
-    """
-    if not len(grades):
-        return Levels(np.zeros(1), np.zeros(0, np.int32))
-    value, code = _distinct(grades.grade)
-    if len(value) <= MOST_LEVELS:
-        return Levels(value, code)
-    count = np.bincount(code)
-    middle = np.cumsum(count) - count / 2
-    _, level = np.unique((middle * MOST_LEVELS / len(code)).astype(np.int64), return_inverse=True)
-    mean = np.bincount(level, value * count) / np.bincount(level, count)
-    note = f"{len(value):,} different grades are merged into {len(mean)} levels (mean uses them as they are)"
-    return Levels(mean, level.astype(np.int32)[code], (note,))
-
-
-def _distinct(grade: Floats) -> tuple[Floats, Codes]:
-    """The distinct values, ascending, and the number of each row's value."""
-    least = grade.min()
-    if grade.max() - least < 1000:
-        whole = (grade - least).astype(np.int64)
-        if bool(np.all(whole + least == grade)):  # whole numbers need no sorting
-            present = np.flatnonzero(np.bincount(whole))
-            return present + least, np.searchsorted(present, np.arange(whole.max() + 1)).astype(np.int32)[whole]
-    value, code = np.unique(grade, return_inverse=True)
-    return value, code.astype(np.int32)
 
 
 def as_rankings(judgments: Judgments, *, counted: bool = False) -> Rankings:
@@ -181,18 +137,19 @@ def middle_places(lists: Rankings) -> Floats:
     return np.asarray(middle - lists.list_starts[:-1][lists.row_list] + 1.0)
 
 
-def as_pairs(judgments: Judgments, *, pooled: bool = False, counted: bool = False) -> Pairs:
+def as_pairs(judgments: Judgments, *, pooled: bool = False, counted: bool = False, merged: bool = False) -> Pairs:
     """Every preference of the study as a pair: its own pairs, and those between the items of each list.
 
     `pooled`: who gave a preference does not matter. Those of lists and grades are then counted for each two items, and
     have weights instead of strengths: as many rows as items that were compared, however many annotators there are.
     `counted`: the method uses weights, so that pairs of a list that stands for several equal ones are written once.
+    `merged`: so are equal preferences of an annotator, where that saves rows; strengths are then lost.
     """
     own, lists = in_order_of_time(judgments.pairs), as_rankings(judgments, counted=pooled or counted)
     if not len(lists):
         return own
-    if pooled:
-        return _stacked([replace(own, strength=None), _counted_pairs(lists, judgments.vocabulary)])
+    if pooled or (merged and _repeats_pairs(lists, judgments.vocabulary)):
+        return _stacked([replace(own, strength=None), _counted_pairs(lists, judgments.vocabulary, pooled)])
     return _stacked([own, *_pairs_of_lists(lists, judgments.vocabulary)])
 
 
@@ -324,28 +281,46 @@ def _room(size: int) -> Pairs:
     return Pairs(annotator, left, right, np.empty(size, np.int8))
 
 
-def _counted_pairs(lists: Rankings, vocabulary: Vocabulary) -> Pairs:
-    """How often each item of a task was preferred to each other one, and how often they were tied, by lists."""
+def _repeats_pairs(lists: Rankings, vocabulary: Vocabulary) -> bool:
+    """Whether annotators gave so many lists of a task that tables of its pairs are smaller than the lists' pairs."""
+    _, first = np.unique(_sources(lists, len(vocabulary.tasks)), return_index=True)
+    sizes = np.diff(vocabulary.task_starts)[lists.list_task[first]]
+    return int((sizes**2).sum()) < count_pairs(lists, vocabulary)
+
+
+def _sources(lists: Rankings, n_tasks: int) -> NDArray[np.int64]:
+    """One number for the annotator and the task of each list."""
+    return np.asarray(lists.list_annotator.astype(np.int64) * n_tasks + lists.list_task)
+
+
+def _counted_pairs(lists: Rankings, vocabulary: Vocabulary, pooled: bool) -> Pairs:
+    """How often each item of a task was preferred to each other one, and how often they were tied, by lists.
+
+    By each annotator, or (`pooled`) by all.
+    """
     rows, starts = _kernel_lists(lists, vocabulary), vocabulary.task_starts
-    by_task, first_list = grouped(lists.list_task, len(vocabulary.tasks))
-    sizes = np.diff(starts)[np.diff(first_list) > 0]
+    source = lists.list_task if pooled else _sources(lists, len(vocabulary.tasks))
+    _, first, which = np.unique(source, return_index=True, return_inverse=True)
+    by_source, first_list = grouped(which.astype(np.int32), len(first))
+    sizes = np.diff(starts)[lists.list_task[first]]
     count = count_pairs(lists, vocabulary)
     check_pair_count(min(int((sizes * (sizes - 1) // 2).sum()), count))
     count_in_table = for_work(list_pairs.count_in_table, STEPS * count)
-    parts: list[tuple[Codes, Codes, NDArray[np.int8], Floats]] = []
-    for task in np.flatnonzero(np.diff(first_list)):
-        size = int(starts[task + 1] - starts[task])
+    parts: list[tuple[Codes, Codes, Codes, NDArray[np.int8], Floats]] = []
+    for number, any_list in enumerate(first):
+        task, size = lists.list_task[any_list], int(sizes[number])
+        who = np.int32(0) if pooled else lists.list_annotator[any_list]
         check_pair_count(size * size, MOST_CELLS)
         wins, ties = np.zeros((2, size, size), np.int64)
-        wanted = by_task[first_list[task] : first_list[task + 1]]
+        wanted = by_source[first_list[number] : first_list[number + 1]]
         count_in_table(rows, lists.counts, wanted, starts[task], wins, ties)
         for table, result in ((wins, LEFT), (ties, TIE)):
             one, other = np.nonzero(table)
-            first = np.int32(starts[task])
-            entries = one.astype(np.int32) + first, other.astype(np.int32) + first
-            parts.append((*entries, np.full(len(one), result, np.int8), table[one, other].astype(np.float64)))
-    left, right, outcome, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Pairs(np.zeros_like(left), left, right, outcome, weight=weight)
+            left, right = (each.astype(np.int32) + np.int32(starts[task]) for each in (one, other))
+            outcome = np.full(len(one), result, np.int8)
+            parts.append((np.full(len(one), who), left, right, outcome, table[one, other].astype(np.float64)))
+    annotator, left, right, outcome, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Pairs(annotator, left, right, outcome, weight=weight)
 
 
 def unshown_order(first: Codes, second: Codes) -> NDArray[np.bool_]:

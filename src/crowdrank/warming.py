@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import partial
 from importlib import import_module
@@ -16,6 +16,7 @@ import crowdrank as cr
 from crowdrank.collect.policies import POLICIES
 from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.methods.catalogue import METHODS, SUPERVISED, usual_method
+from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.numerics import compiled
 from crowdrank.numerics.progress import report
 from crowdrank.settings import InputError
@@ -50,16 +51,27 @@ SIDE = {
 def warm_up() -> int:
     """Use every method, ranker and policy once, on small studies; returns how many kernels are ready then."""
     import_everything()
-    steps, little = list(_steps()), compiled.LITTLE_WORK
-    compiled.LITTLE_WORK = -1  # these studies are small, and large ones are to come
-    try:
+    steps = list(_steps())
+    with kernels_only():
         for number, (name, call) in enumerate(steps, 1):
             report(f"compiling {name}", number, len(steps))
             with suppress(InputError):  # a method that does not take these judgments, or whose library is missing
                 call()
-    finally:
-        compiled.LITTLE_WORK = little
     return sum(bool(kernel.signatures) for kernel in compiled.KERNELS)
+
+
+@contextmanager
+def kernels_only() -> Iterator[None]:
+    """Small studies use kernels too, as large ones will."""
+    limits = ((compiled, "LITTLE_WORK"), (few_votes, "FEW_VOTES"), (few_votes, "FEW_WITH_TIES"))
+    before = [getattr(module, name) for module, name in limits]
+    for module, name in limits:
+        setattr(module, name, -1)
+    try:
+        yield
+    finally:
+        for (module, name), value in zip(limits, before, strict=True):
+            setattr(module, name, value)
 
 
 def import_everything() -> None:

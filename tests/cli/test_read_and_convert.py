@@ -192,6 +192,17 @@ def order_by(method, path):
     return cr.fit(method, cr.read(path)).ranking["item"].to_list()
 
 
+def test_answers_to_earlier_versions(run, whole):
+    """In the form of the file: a list of suggestions, and predictions beside the data."""
+    assert run("rank", "argilla-1.json", "--method", "mean", "--predictions", "p.json").code == 0
+    (record,) = json.loads((whole / "p.json").read_text())
+    ours = [each for each in record["suggestions"] if each["agent"] == "crowdrank mean"]
+    assert [each["question_name"] for each in ours] == ["rating"]
+    assert run("rank", "studio-0.json", "--method", "bradley-terry", "--predictions", "q.json").code == 0
+    (task,) = json.loads((whole / "q.json").read_text())
+    assert task["predictions"][0]["result"][0]["value"] == {"selected": "left"}
+
+
 def test_rankings_go_back_to_label_studio(run, whole):
     """As a list, or in the bucket that the annotators filled; with several buckets, cut where they cut on average."""
     lists = [["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"]]

@@ -188,3 +188,21 @@ def test_details_of_an_llm_are_kept(study):
     assert export(study)[0]["details"] == details
     (row,) = study.owner().ok("GET", "annotators")["annotators"]
     assert row["details"] == {"model": "m-1", "prompt": "v3"}
+
+
+def test_mistakes_in_a_body_are_named_once(study):
+    ann = study.join()
+    (question,) = ann.questions(1)
+    answer = {"key": "k", "question": question["id"], "winner": question["items"][0]["id"]}
+    for body in ([{**answer, "sure": 1}], {"judgments": [{**answer, "sure": 1}]}):
+        refused = ann.request("POST", "judgments", json=body)
+        assert refused.status_code == 422
+        assert refused.json()["error"].endswith("0.sure: Extra inputs are not permitted")
+        assert "Body" not in refused.json()["error"]
+
+
+def test_ids_may_be_numbers(study):
+    ann = study.join()
+    (question,) = ann.questions(1)
+    answer = {"key": 17, "question": int(question["id"]), "winner": question["items"][0]["id"]}
+    assert ann.ok("POST", "judgments", json=[answer])["stored"] == ["17"]

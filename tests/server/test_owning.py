@@ -183,3 +183,37 @@ def test_results_before_the_first_judgment(study):
     assert owner.request("GET", "report.html").status_code == 409
     assert owner.ok("GET", "export.json")["judgments"] == []
     assert owner.ok("GET", "export.csv").text.count("\n") == 1
+
+
+def test_how_annotators_answer(study):
+    """The median time and the share of left answers, kept up to date through undo, edits and voiding."""
+    owner, ann = study.owner(), study.join()
+
+    def habits():
+        (row,) = owner.ok("GET", "annotators")["annotators"]
+        return row["judgments"], row["seconds"], row["left_share"]
+
+    assert habits() == (0, None, None)
+    questions = ann.questions(4)
+    for number, (question, seconds) in enumerate(zip(questions, (1.0, 8.0, 3.0, 2.0), strict=True)):
+        winner = question["items"][number // 3]["id"]  # left, left, left, right
+        answer = {"key": f"k{number}", "question": question["id"], "winner": winner, "seconds": seconds}
+        ann.ok("POST", "judgments", json=[answer])
+        assert habits()[0] == number + 1
+    assert habits() == (4, 2.5, 0.75)
+    ann.ok("DELETE", "judgments/k1")
+    assert habits() == (3, 2.0, pytest.approx(2 / 3))
+    ann.ok("PUT", "judgments/k0", json={"winner": questions[0]["items"][1]["id"], "seconds": 5.0})
+    assert habits() == (3, 3.0, pytest.approx(1 / 3))
+    owner.ok("POST", f"annotators/{ann.name}/void")
+    assert habits() == (3, 3.0, pytest.approx(1 / 3))
+
+
+def test_an_invitation_for_somebody_who_has_taken_part(study):
+    """A lost device: the owner's link leads to the same annotator."""
+    owner, ann = study.owner(), study.join(annotator="ann")
+    stored = ann.judge(2)
+    (made,) = owner.ok("POST", "invitations", json={"names": ["ann"]})["invitations"]
+    again = study.join(invite=made["link"].partition("#invite=")[2])
+    assert again.name == "ann"
+    assert {each["key"] for each in again.ok("GET", "judgments")["judgments"]} == set(stored)

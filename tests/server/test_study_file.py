@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from crowdrank.server.study_file import read_study
+import crowdrank as cr
+from crowdrank.server.study_file import POLICIES, read_study
 from crowdrank.settings import InputError
 
 
@@ -54,7 +55,7 @@ def test_a_short_file_is_enough(read):
         "pairs",
         True,
         "open",
-        "information-gain",
+        "mutual-information",
     )
 
 
@@ -66,7 +67,7 @@ def test_a_short_file_is_enough(read):
         ('[study]\nitems = "items.csv"', "name is missing in [study]"),
         ('[study]\nname = "a b"\nitems = "items.csv"', "name in [study]"),
         ('[study]\nname = "s"\nitems = "none.csv"', "does not exist"),
-        ('[study]\nname = "s"\nitems = "items.csv"\nkind = "pair"', "did you mean 'pairs'"),
+        ('[study]\nname = "s"\nitems = "items.csv"\nkind = "pears"', "did you mean 'pairs'"),
         (STUDY + "ties = 3", "ties in [study] is 3; it must be true or false"),
         (STUDY + 'titel = "x"', "unknown key 'titel' in [study] (did you mean 'title'?)"),
         (STUDY + "[acces]", "unknown key 'acces'"),
@@ -77,6 +78,7 @@ def test_a_short_file_is_enough(read):
         (STUDY + "[collection]\nbudget = 1.5", "whole number"),
         (STUDY + "[collection]\ncaps = { itm = 3 }", "unknown key 'itm' in [collection.caps]"),
         (STUDY + '[collection]\npolicy = "grades"', "kind grades"),
+        (STUDY + "[collection]\nsettings = { gama = 1 }", "settings in [collection] cannot be used: "),
         (STUDY + 'scale = ["a", "b"]', "kind grades"),
         ('[study]\nname = "s"\nitems = "items.csv"\nkind = "grades"\nscale = ["a"]', "scale in [study]"),
     ],
@@ -146,3 +148,12 @@ def test_tables_with_other_separators(read, table):
         ("a", "Äpfel, rot"),
         ("b", "Birnen"),
     ]
+
+
+def test_policies_are_those_of_the_library():
+    assert set(POLICIES) == set(cr.POLICIES)
+
+
+@pytest.mark.parametrize(("word", "kind"), [("pair", "pairs"), ("grade", "grades"), ("ranking", "rankings")])
+def test_a_kind_may_be_singular(read, word, kind):
+    assert read(f'{STUDY}kind = "{word}"').kind == kind

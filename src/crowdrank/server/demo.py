@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from crowdrank.server.context import Served
 
 PAUSE = 0.25  # seconds between two judgments
+STEP = 0.3  # between the scores of an item and of the next in the table
 PEOPLE = (("Ada", 0.97), ("Ben", 0.93), ("Chiyo", 0.95), ("Dana", 0.9), ("Emre", 0.96), ("Fatou", 0.92), ("bot", 0.5))
 
 
@@ -46,7 +47,7 @@ class Demo:
 
     def _run(self, study: Served) -> None:
         people = self._join(study)
-        truth = {item.name: len(study.file.items) / 2 - place for place, item in enumerate(study.file.items)}
+        truth = {item.name: -STEP * place for place, item in enumerate(study.file.items)}
         while self.is_on:
             try:
                 self._answer(study, self._rng.choice(people), truth)

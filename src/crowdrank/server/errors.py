@@ -56,8 +56,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        found = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()[:5]]
-        return failed(422, "; ".join(found), "not_valid")
+        return failed(422, "; ".join(_mistakes(error)[:5]), "not_valid")
 
     @app.exception_handler(HTTPException)
     def http(_: Request, error: HTTPException) -> JSONResponse:
@@ -67,3 +66,15 @@ def install(app: FastAPI) -> None:
     def unexpected(_: Request, error: Exception) -> JSONResponse:
         LOG.error("unexpected error", exc_info=error)
         return failed(500, "the server made a mistake; its log says more", "server_error")
+
+
+def _mistakes(error: RequestValidationError) -> list[str]:
+    """Where each mistake is, and what it is; of a body with several forms, those of the form that fits best."""
+    found = [(tuple(each["loc"]), str(each["msg"])) for each in error.errors()]
+    forms: dict[str, int] = {}  # the names of the forms stand after "body"
+    for place, _ in found:
+        if len(place) > 1 and "Body" in str(place[1]):
+            forms[str(place[1])] = max(forms.get(str(place[1]), 0), len(place))
+    best = max(forms, key=lambda form: forms[form], default="")
+    kept = [(place, words) for place, words in found if len(place) < 2 or str(place[1]) in ("", best) or not forms]
+    return [f"{'.'.join(str(part) for part in place if str(part) != best)}: {words}" for place, words in kept]

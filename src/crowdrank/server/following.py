@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from crowdrank.store import judgments, studies
 from crowdrank.store.database import Database
+from crowdrank.store.tables import Record
 
 if TYPE_CHECKING:
     from crowdrank.study import Judgments
+
+
+MOST_ANSWERS = 10_000  # different ones that are kept once; rankings have more
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class Follower:
     def __init__(self, database: Database, study_id: int) -> None:
         self.database, self.study_id = database, study_id
         self.snapshot = Snapshot()
+        self._answers: dict[str, Any] = {}
 
     def read(self) -> Snapshot:
         """The judgments as they are now."""
@@ -53,7 +59,7 @@ class Follower:
             after = -1 if whole else before.sequence
             rows = judgments.counted_between(connection, self.study_id, after, row.sequence)
             items = studies.read_items(connection, self.study_id) if whole else []
-        new = tuple(Vote(each.annotator, each.task, tuple(each.items), each.answer, each.created) for each in rows)
+        new = tuple(self._vote(each) for each in rows)
         if whole:
             entries = tuple((each.task, each.name) for each in items)
             active = frozenset((each.task, each.name) for each in items if each.state == "active")
@@ -61,6 +67,13 @@ class Follower:
         else:
             self.snapshot = Snapshot(row.sequence, before.rebuilt, before.votes + new, before.entries, before.active)
         return self.snapshot
+
+    def _vote(self, row: Record) -> Vote:
+        """A row as a vote. Names and answers are many, different ones are few: each is kept once."""
+        answer = row.answer
+        if len(self._answers) < MOST_ANSWERS:
+            answer = self._answers.setdefault(repr(answer), answer)
+        return Vote(intern(row.annotator), intern(row.task), tuple(map(intern, row.items)), answer, row.created)
 
 
 def judgments_of(kind: str, votes: Sequence[Vote]) -> Judgments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from crowdrank.server.following import Snapshot, judgments_of
@@ -47,6 +48,8 @@ class Planner:
             return None  # the least judged items are asked about
         known = judgments_of(kind, snapshot.votes)
         settings: dict[str, Any] = dict(collection.settings)
+        if collection.policy == "rankings":
+            settings.setdefault("size", self.study.list_size)
         if kind != "grades":
             self._learn(before, snapshot, known)
             settings["state"] = self._state
@@ -76,11 +79,15 @@ class Planner:
         return found
 
     def _questions(self, rows: list[dict[str, Any]]) -> Iterator[Candidate]:
-        """The planned questions; for rankings, the items of the best pairs of a task together."""
+        """The planned questions; for rankings by a policy of pairs, the items of the best pairs of a task together."""
         if self.study.kind == "grades":
             yield from (Candidate(str(row["task"]), (str(row["item"]),)) for row in rows)
         elif self.study.kind == "pairs":
             yield from (Candidate(str(row["task"]), (str(row["left"]), str(row["right"]))) for row in rows)
+        elif self.study.collection.policy == "rankings":
+            for _, handful in groupby(rows, key=lambda row: row["list"]):
+                listed = list(handful)
+                yield Candidate(str(listed[0]["task"]), tuple(str(row["item"]) for row in listed))
         else:
             together: dict[str, dict[str, None]] = {}
             for row in rows:

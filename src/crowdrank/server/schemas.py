@@ -13,9 +13,9 @@ MOST = 1000  # judgments or items in one request
 
 
 class Body(BaseModel):
-    """A body without unknown fields."""
+    """A body without unknown fields; ids may be written as numbers."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
 
 class JoinBody(Body):

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from crowdrank.server.item_table import read_rows, read_table
@@ -16,7 +17,13 @@ from crowdrank.store.studies import NewItem
 
 KINDS = ("pairs", "grades", "rankings")
 MODES = ("open", "invited", "listed")
-POLICIES = ("information-gain", "random", "least-compared", "uncertainty", "thompson", "top-k", "grades")
+SINGULAR = {"pair": "pairs", "grade": "grades", "ranking": "rankings"}
+# Those of `crowdrank.collect`, which takes long to import.
+POLICIES = (
+    "mutual-information", "information-gain", "random", "least-compared", "uncertainty", "thompson", "top-k", "asap",
+    "hybrid-mst", "sorting", "swiss", "grades", "rankings",
+)  # fmt: skip
+USUAL_POLICY = {"pairs": "mutual-information", "grades": "grades", "rankings": "rankings"}
 QUESTIONS = {"pairs": "Which is better?", "grades": "How good is this?", "rankings": "Rank these, best first."}
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # as in `crowdrank.formats`
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -92,8 +99,12 @@ class TomlSection:
             raise self.error(key, f"is {value!r}; it must be a text")
         return value.strip()
 
-    def choice(self, key: str, among: tuple[str, ...], default: str | None = None) -> str:
+    def choice(
+        self, key: str, among: tuple[str, ...], default: str, also: Mapping[str, str] = MappingProxyType({})
+    ) -> str:
+        """One of some words; `also` are other words for them."""
         value = self.text(key, default)
+        value = also.get(value, value)
         if value not in among:
             raise self.error(key, f"is {value!r}{did_you_mean(value, among)}; it must be one of {', '.join(among)}")
         return value
@@ -145,7 +156,7 @@ def read_study(path: Path) -> StudyFile:
     top = TomlSection(path, "file", _toml(path))
     study, access, collection = (top.table(key) for key in ("study", "access", "collection"))
     top.end()
-    kind = study.choice("kind", KINDS, "pairs")
+    kind = study.choice("kind", KINDS, "pairs", also=SINGULAR)
     name = study.text("name")
     if not NAME.fullmatch(name):
         raise study.error("name", f"is {name!r}; it is part of addresses: use letters, digits, '-', '_' and '.' only")
@@ -228,10 +239,9 @@ def _access(section: TomlSection) -> Access:
 def _collection(
     section: TomlSection, path: Path, kind: str, items: tuple[NewItem, ...], scale: tuple[tuple[float, str], ...]
 ) -> Collection:
-    usual = "grades" if kind == "grades" else "information-gain"
-    policy = section.choice("policy", POLICIES, usual)
-    if policy == "grades" and kind != "grades":
-        raise section.error("policy", "is 'grades', which is for studies of kind grades")
+    policy = section.choice("policy", POLICIES, USUAL_POLICY[kind])
+    if policy in KINDS and policy != kind:
+        raise section.error("policy", f"is {policy!r}, which is for studies of kind {policy}")
     limits = section.section("caps")
     caps = Caps(
         seconds=section.number("lease", 300.0, 1.0, 86400.0) or 300.0,
@@ -251,6 +261,7 @@ def _collection(
     settings = section.any("settings") or {}
     if not isinstance(settings, Mapping):
         raise section.error("settings", "must be a table of settings of the policy: { gamma = 1.0 }")
+    _check_settings(section, policy, settings)
     gold = section.text("gold", "")
     return Collection(
         policy=policy,
@@ -263,6 +274,16 @@ def _collection(
         currency=section.text("currency", ""),
         seed=section.whole("seed", 0, 0) or 0,
     )
+
+
+def _check_settings(section: TomlSection, policy: str, settings: Mapping[str, Any]) -> None:
+    if settings:
+        from crowdrank.collect.policies import policy_of
+
+        try:
+            policy_of(policy, settings)
+        except InputError as error:
+            raise section.error("settings", f"cannot be used: {error}") from None
 
 
 def _gold(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import grade_levels
+from crowdrank.methods.grades.levels import grade_levels
 from crowdrank.numerics.sums import sum_by
 from crowdrank.statistics.ratings import pairs_in_lists
 from crowdrank.study import Codes, Floats, Judgments, Kind, Pairs

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.convert import as_pairs, count_pairs, grade_levels
+from crowdrank.convert import as_pairs, count_pairs
+from crowdrank.methods.grades.levels import grade_levels
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Grades, Judgments, Kind, Pairs, Rankings

@@ -153,7 +153,9 @@ def accept(connection: Connection, study_id: int, code: str, details: Mapping[st
         raise AccessError("this invitation has expired; ask the owner of the study for another", "expired_invitation")
     if found.annotator_id is not None:
         return connection.execute(select(annotator).where(annotator.c.id == found.annotator_id)).one()
-    who = add_annotator(connection, study_id, found.name, details)
+    # The owner may invite somebody who has taken part before, on another device or by another link.
+    known = None if found.name is None else find_annotator(connection, study_id, found.name)
+    who = known or add_annotator(connection, study_id, found.name, details)
     connection.execute(update(invitation).where(invitation.c.id == found.id).values(annotator_id=who.id))
     return who
 

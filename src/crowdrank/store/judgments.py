@@ -6,7 +6,7 @@ An edit is a new version of a judgment; the one before stays, as `replaced`. Wha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -249,8 +249,8 @@ def read_all(connection: Connection, study_id: int, *, everything: bool = False)
     return connection.execute(joined.join(annotator).where(*where).order_by(judgment.c.sequence, judgment.c.id)).all()
 
 
-class Speed(NamedTuple):
-    """How an annotator answered."""
+class GivenAnswer(NamedTuple):
+    """When, how fast and on which side an annotator answered."""
 
     annotator_id: int
     seconds: float | None
@@ -258,15 +258,18 @@ class Speed(NamedTuple):
     created: float
 
 
-def speed_and_side(connection: Connection, study_id: int) -> list[Speed]:
-    """Per counted judgment: the annotator, the seconds it took, and for pairs whether the left item won."""
+def answers_between(connection: Connection, study_id: int, after: int, until: int) -> Iterator[GivenAnswer]:
+    """The counted judgments after one sequence number and up to another, also those of voided annotators."""
     columns = judgment.c.annotator_id, judgment.c.seconds, judgment.c["items"], judgment.c.answer, judgment.c.created
-    where = and_(judgment.c.study_id == study_id, judgment.c.status == "counted")
-    found = []
+    where = and_(
+        judgment.c.study_id == study_id,
+        judgment.c.sequence > after,
+        judgment.c.sequence <= until,
+        judgment.c.status == "counted",
+    )
     for who, seconds, items, answer, created in connection.execute(select(*columns).where(where)):
         winner = answer.get("winner")
-        found.append(Speed(int(who), seconds, None if winner is None else winner == items[0], created))
-    return found
+        yield GivenAnswer(int(who), seconds, None if winner is None else winner == items[0], created)
 
 
 def take_in(connection: Connection, study_id: int, kind: str, given: Sequence[Imported]) -> tuple[int, int]:

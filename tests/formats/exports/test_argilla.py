@@ -51,3 +51,27 @@ def test_there_is_no_gold_in_it(tmp_path, read):
     read("a.json", exports.argilla())
     with pytest.raises(cr.JudgmentError, match="holds no gold"):
         cr.read_gold(tmp_path / "a.json")
+
+
+def test_records_of_version_1(read, rows):
+    """Of each user the answers to all questions, with a status; suggestions in a list."""
+    judgments = read("argilla.json", exports.ARGILLA_1)
+    assert rows(judgments, "annotator", "item", "grade") == [("u1", "1", 3.0), ("gpt", "1", 4.0)]
+    assert "left out: responses with status discarded (1)" in " ".join(judgments.notes)
+    assert "drafts" not in " ".join(judgments.notes)
+
+
+def test_parts_of_texts_are_left_out(read, rows):
+    spans = {"span": [{"value": [{"start": 0, "end": 3, "label": "x"}], "user_id": "u"}]}
+    record = {"id": "1", "fields": {}, "responses": {**spans, "rating": [{"value": 3, "user_id": "u"}]}}
+    judgments = read("argilla.json", [record])
+    assert rows(judgments, "item", "grade") == [("1", 3.0)]
+    assert "left out: parts of texts that answer span (1)" in " ".join(judgments.notes)
+
+
+def test_the_table_as_json(read, rows):
+    """What `to_json` of the library datasets makes of a table of the Hub."""
+    record = {"id": "r1", "q.responses": [4, 2], "q.responses.users": ["a", "b"], "q.suggestion": 3}
+    judgments = read("hub.jsonl", [{**record, "q.responses.status": ["submitted", "draft"]}])
+    assert rows(judgments, "annotator", "item", "grade") == [("a", "r1", 4.0), ("suggestion", "r1", 3.0)]
+    assert "left out: responses with status draft (1)" in " ".join(judgments.notes)

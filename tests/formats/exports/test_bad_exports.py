@@ -107,7 +107,12 @@ BAD = {
     "ranker twice": ("e.json", json.dumps(exports.ranker(["a", "a"])), ["the ranker has an item twice"]),
     "bucket a text": ("e.json", json.dumps(exports.ranker({"rank": "ab"})), ["bucket rank is a text"]),
     # Argilla
-    "responses a list": ("e.json", js(ARGILLA, 0, "responses", to=[1]), ["object 1: responses is a list"]),
+    "responses of numbers": (
+        "e.json",
+        js(ARGILLA, 0, "responses", to=[1]),
+        ["object 1: a response is a number"],
+    ),
+    "responses a text": ("e.json", js(ARGILLA, 0, "responses", to="x"), ["object 1: responses is a text"]),
     "question a text": (
         "e.json",
         js(ARGILLA, 0, "responses", "relevance", to="x"),
@@ -122,6 +127,11 @@ BAD = {
         "e.json",
         js(ARGILLA, 0, "responses", "relevance", 0, "value", to={"a": 1}),
         ["neither a number, a text nor a list"],
+    ),
+    "a grade beyond all numbers": (
+        "e.json",
+        json.dumps([{**exports.ARGILLA_1[0], "suggestions": []}]).replace('"value": 3', f'"value": {10**400}'),
+        ["is not a finite number"],
     ),
     "suggestion a number": (
         "e.json",

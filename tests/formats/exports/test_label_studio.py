@@ -93,3 +93,10 @@ def test_several_questions_are_several_tasks_unless_one_is_chosen(read, rows):
     assert {row[0] for row in rows(chosen, "grade")} == {2}
     with pytest.raises(cr.JudgmentError, match="asks 2 questions"):
         read("ls.json", tasks, columns={"task": "data.query"})
+
+
+def test_files_from_before_version_1(read, rows):
+    """Annotations were called completions, and the skipped ones marked otherwise."""
+    judgments = read("old.json", exports.STUDIO_0)
+    assert rows(judgments, "annotator", "left", "right", "winner") == [("7", "gpt", "llama", "gpt")]
+    assert "left out: cancelled annotations (1)" in " ".join(judgments.notes)

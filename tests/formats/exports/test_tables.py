@@ -139,3 +139,15 @@ def test_comparative_judgement(read, rows, header):
         ("Year 5", "Ann", "essay 1"), ("Year 5", "Bob", "essay 2"), ("Year 5", "Ann", "essay 1")
     ]  # fmt: skip
     assert study.pairs.time[1] - study.pairs.time[0] == 60
+
+
+def test_buttons_of_mechanical_turk_are_one_answer(read, rows):
+    """Crowd forms without JSON have a column for each button."""
+    judgments = read("batch.csv", exports.BUTTONS)
+    assert rows(judgments, "annotator", "item", "grade") == [("W", "x", 1.0), ("V", "y", 3.0)]
+    assert "left out: assignments without an answer (1)" in " ".join(judgments.notes)
+
+
+def test_arenas_that_hide_who_voted(read, rows):
+    battle = {"question_id": "q", "model_a": "g", "model_b": "h", "winner": "model_a", "judge_hash": "d41d", "turn": 1}
+    assert rows(read("battles.json", [battle]), "annotator", "winner") == [("d41d", "g")]

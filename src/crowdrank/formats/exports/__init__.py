@@ -42,6 +42,7 @@ class OfTables(NamedTuple):
 
 OBJECTS = (
     OfObjects(label_studio.KEYS, label_studio.read),
+    OfObjects(label_studio.OLD_KEYS, label_studio.read),
     OfObjects(argilla.KEYS, argilla.read),
     OfObjects(ultrafeedback.KEYS, ultrafeedback.read),
 )
@@ -65,6 +66,8 @@ def sources_of(path: str | os.PathLike[str], wanted: Wanted, given: Given) -> li
         for reader in OBJECTS:
             if reader.keys <= keys:
                 return reader.read(str(file.path), objects(file.path, file.content), given, wanted)
+        if argilla.recognises(keys):
+            return argilla.read_rows(str(file.path), objects(file.path, file.content), given, wanted)
     return _of_table(file, wanted, given)
 
 

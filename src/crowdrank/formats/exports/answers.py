@@ -143,7 +143,7 @@ def left_out(name: str, what: str, count: int) -> str:
 
 def _series(cells: list[Any]) -> pl.Series:
     """Texts as texts; ranks, counts and numbers as numbers."""
-    if all(cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool)) for cell in cells):
+    if all(cell is None or (not isinstance(cell, str) and number_of(cell) is not None) for cell in cells):
         return pl.Series([None if cell is None else float(cell) for cell in cells], dtype=pl.Float64)
     return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
 

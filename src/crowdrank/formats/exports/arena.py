@@ -37,9 +37,9 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     source, notes = without(source, "anony", ["false", "0"], "votes by people who saw the names of the models")
     if "winner" not in source.columns:
         source = with_columns(source, {"winner": _winner(source)})
-    if "judge" in source.columns:
-        source = with_columns(source, {"judge": _annotators(source)})
-        roles["annotator"] = "judge"
+    if named := [column for column in ("judge", "judge_hash") if column in source.columns]:
+        source = with_columns(source, {named[0]: _annotators(source, named[0])})
+        roles["annotator"] = named[0]
     if times := [column for column in ("tstamp", "timestamp") if column in source.columns]:
         roles["time"] = times[0]
     return [exported(source, tool, {**roles, **mapped(source, given)}, notes)]
@@ -56,14 +56,14 @@ def _winner(source: Source) -> pl.Series:
     return pl.Series("winner", np.array(list(ONE_HOT.values()))[won.argmax(axis=0)], dtype=pl.String)
 
 
-def _annotators(source: Source) -> pl.Series:
+def _annotators(source: Source, column: str) -> pl.Series:
     """The annotator of each vote; MT-bench names a model and its prompt in a list."""
-    names = source.load("judge")
+    names = source.load(column)
     if isinstance(names.dtype, pl.List):
         return names.cast(pl.List(pl.String)).list.join(":", ignore_nulls=True)
     text = as_text(names)
     return pl.Series(
-        "judge", [_joined(name) if name and name.startswith("[") else name for name in text], dtype=pl.String
+        column, [_joined(name) if name and name.startswith("[") else name for name in text], dtype=pl.String
     )
 
 

@@ -21,6 +21,7 @@ KEYS = {"fields", "responses"}
 TAKES = ("task", "item", "left", "right", "grade", "winner", "rank", "by")
 RESPONSES, USERS, STATUS = ".responses", ".responses.users", ".responses.status"
 SUGGESTION, AGENT = ".suggestion", ".suggestion.agent"
+SUBMITTED = "submitted"
 NO_STATUS = "this file does not say which responses were submitted: drafts count too"
 
 
@@ -32,20 +33,48 @@ def recognises(columns: set[str]) -> bool:
 def read(name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, str], wanted: Wanted) -> list[Source]:
     """The judgments of a list of records."""
     _refuse_gold(name, wanted)
-    answers = Answers(name, TOOL, given, TAKES)
+    answers, has_status = Answers(name, TOOL, given, TAKES), False
     for place, record in objects:
-        for question, responses in needs(place, record.get("responses") or {}, dict, "responses").items():
-            for response in needs(place, responses or [], list, f"responses to {question}"):
+        responses, suggestions = by_question(place, record)
+        for question, given_answers in responses.items():
+            for response in needs(place, given_answers or [], list, f"responses to {question}"):
                 needs(place, response, dict, f"a response to {question}")
-                _add(answers, place, record, question, response.get("value"), name_of(response.get("user_id")))
-        for question, suggestion in needs(place, record.get("suggestions") or {}, dict, "suggestions").items():
+                has_status |= "status" in response
+                _add_submitted(answers, place, record, question, response.get("status", SUBMITTED), response)
+        for question, suggestion in suggestions.items():
             if suggestion:
                 needs(place, suggestion, dict, f"the suggestion for {question}")
                 agent = name_of(suggestion.get("agent")) or "suggestion"
                 _add(answers, place, record, question, suggestion.get("value"), agent)
     sources = _sources(answers)
-    sources[0] = _with_note(sources[0], f"{name}: {NO_STATUS}")
-    return sources
+    return sources if has_status else [_with_note(sources[0], f"{name}: {NO_STATUS}"), *sources[1:]]
+
+
+def by_question(place: str, record: Record) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The responses and the suggestions of a record by question. Versions 1 write lists, in the order of users."""
+    responses, suggestions = record.get("responses") or {}, record.get("suggestions") or {}
+    if isinstance(responses, list):
+        of_users, responses = responses, {}
+        for response in of_users:
+            needs(place, response, dict, "a response")
+            who = {"user_id": response.get("user_id"), "status": response.get("status", SUBMITTED)}
+            for question, answer in needs(place, response.get("values") or {}, dict, "values").items():
+                needs(place, answer, dict, f"the answer to {question}")
+                responses.setdefault(question, []).append({"value": answer.get("value"), **who})
+    if isinstance(suggestions, list):
+        named = [needs(place, each, dict, "a suggestion") for each in suggestions]
+        suggestions = {str(each.get("question_name")): each for each in named}
+    return needs(place, responses, dict, "responses"), needs(place, suggestions, dict, "suggestions")
+
+
+def _add_submitted(
+    answers: Answers, place: str, record: Record, question: str, state: Any, response: Mapping[str, Any]
+) -> None:
+    """Add a response if it was submitted."""
+    if state == SUBMITTED:
+        _add(answers, place, record, question, response.get("value"), name_of(response.get("user_id")))
+    else:
+        answers.left_out[f"responses with status {shorten(str(state))}"] += 1
 
 
 def read_table(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Source]:
@@ -64,17 +93,27 @@ def read_table(source: Source, given: Mapping[str, str], wanted: Wanted) -> list
     return _sources(answers)
 
 
+def read_rows(
+    name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, str], wanted: Wanted
+) -> list[Source]:
+    """The same as JSON, an object for each row."""
+    _refuse_gold(name, wanted)
+    answers = Answers(name, TOOL, given, TAKES)
+    for place, record in objects:
+        for column in record:
+            if column.endswith(RESPONSES):
+                _add_row(answers, place, record, column.removesuffix(RESPONSES))
+    return _sources(answers)
+
+
 def _add_row(answers: Answers, place: str, record: Record, question: str) -> None:
     values = _as_list(place, record.get(question + RESPONSES), question)
     users = _as_list(place, record.get(question + USERS), question)
-    status = _as_list(place, record.get(question + STATUS), question) or ["submitted"] * len(values)
+    status = _as_list(place, record.get(question + STATUS), question) or [SUBMITTED] * len(values)
     if not len(values) == len(users) == len(status):
         raise JudgmentError(f"{place}: {question} has {len(values)} responses by {len(users)} users")
     for value, user, state in zip(values, users, status, strict=True):
-        if state == "submitted":
-            _add(answers, place, record, question, value, name_of(user))
-        else:
-            answers.left_out[f"responses with status {shorten(str(state))}"] += 1
+        _add_submitted(answers, place, record, question, state, {"value": value, "user_id": user})
     if record.get(question + SUGGESTION) is not None:
         agent = name_of(record.get(question + AGENT)) or "suggestion"
         _add(answers, place, record, question, record[question + SUGGESTION], agent)
@@ -89,6 +128,8 @@ def _add(answers: Answers, place: str, record: Record, question: str, value: Any
     common = {"annotator": who or "unknown"}
     if value is None or value == "" or value == []:
         answers.left_out[f"empty answers to {shorten(question)}"] += 1
+    elif is_spans(value):
+        answers.left_out[f"parts of texts that answer {shorten(question)}"] += 1
     elif isinstance(value, list):
         number = f"{place} {who} {question}"
         for rank, each in ranked(place, question, value):
@@ -101,6 +142,11 @@ def _add(answers: Answers, place: str, record: Record, question: str, value: Any
     else:
         item = answers.value(record, "item") if "item" in answers.given else item_of(record, {})
         answers.add("grades", place, question, record, item=item, grade=_grade(value), **common)
+
+
+def is_spans(value: Any) -> bool:
+    """Whether an answer marks parts of a text."""
+    return isinstance(value, list) and all(isinstance(part, dict) and {"start", "end"} <= part.keys() for part in value)
 
 
 def _grade(value: Any) -> Any:

@@ -16,7 +16,7 @@ from crowdrank.formats.trec_letor import Wanted
 from crowdrank.study import JudgmentError
 
 TOOL = "Label Studio"
-KEYS = {"annotations", "data"}
+KEYS, OLD_KEYS = {"annotations", "data"}, {"completions", "data"}  # the latter before version 1
 TAKES = ("task", "item", "left", "right", "grade", "winner", "rank", "by")
 # Fields that name what is compared; fields with other names may hold whole texts.
 NAMING = ("model", "system", "item", "name", "id", "left", "right", "candidate")
@@ -28,7 +28,7 @@ def read(name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, s
     fields = dict[str, str]()
     for number, (place, task) in enumerate(objects, 1):
         data = needs(place, task.get("data"), dict, "data")
-        annotations = task.get("annotations")
+        annotations = task.get("annotations", task.get("completions"))
         annotations = [] if annotations is None else needs(place, annotations, list, "annotations")
         if not annotations:
             answers.left_out["tasks without annotation"] += 1
@@ -55,7 +55,7 @@ def item_of(task: Record, number: int, given: Mapping[str, str]) -> str | None:
 
 
 def _is_left_out(annotation: Record, gold: bool, answers: Answers) -> bool:
-    if annotation.get("was_cancelled"):
+    if annotation.get("was_cancelled") or annotation.get("skipped"):
         answers.left_out["cancelled annotations"] += 1
         return True
     is_gold = bool(annotation.get("ground_truth"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,7 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
     source, notes = without(source, "AssignmentStatus", ["Rejected"], "rejected assignments")
     if ANSWERS in source.columns:
         source = with_columns(source, _parts(source))
+    source = _with_buttons(source)
     inputs = [column for column in source.columns if column.startswith(INPUT)]
     answers = [column for column in source.columns if column.startswith(ANSWER)]
     outputs = [column for column in answers if not any(other.startswith(f"{column}.") for other in answers)]
@@ -45,6 +47,26 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
 
 def _times(source: Source) -> dict[str, str]:
     return {"time": "SubmitTime"} if "SubmitTime" in source.columns else {}
+
+
+def _with_buttons(source: Source) -> Source:
+    """Columns of true and false, one for each button (Answer.rating.1, Answer.rating.2), as one column."""
+    groups: dict[str, list[str]] = {}
+    for column in source.columns:
+        if column.startswith(ANSWER) and not column.startswith(ANSWERS):
+            groups.setdefault(column.rpartition(".")[0], []).append(column)
+    for name, columns in groups.items():
+        texts = [as_text(source.load(column)).str.strip_chars().str.to_lowercase() for column in columns]
+        if name == ANSWER[:-1] or not all(set(text.drop_nulls().unique()) <= {"true", "false", ""} for text in texts):
+            continue
+        buttons = [column.rpartition(".")[2] for column in columns]
+        pressed = [
+            next((button for button, cell in zip(buttons, cells, strict=True) if cell == "true"), None)
+            for cells in zip(*texts, strict=True)
+        ]
+        kept = [column for column in source.columns if column not in columns]
+        source = replace(with_columns(source, {name: pl.Series(pressed, dtype=pl.String)}), columns=[*kept, name])
+    return source
 
 
 def _parts(source: Source) -> dict[str, pl.Series]:

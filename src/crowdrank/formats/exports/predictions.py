@@ -75,7 +75,7 @@ def predictions(
     file = open_file(path)
     keys = first_keys(file.path, file.content) if file.kind in JSON else set[str]()
     known, given = _known(consensus, scale), columns or {}
-    if keys >= label_studio.KEYS:
+    if keys >= label_studio.KEYS or keys >= label_studio.OLD_KEYS:
         written = [
             _task(place, task, number, known, given)
             for number, (place, task) in enumerate(objects(file.path, file.content), 1)
@@ -129,7 +129,7 @@ def _task(place: str, task: Record, number: int, known: KnownItems, given: Mappi
 
 def _questions(task: Record) -> list[list[Record]]:
     """The results of each question of a task: how its answers are written."""
-    given = [*(task.get("annotations") or []), *(task.get("predictions") or [])]
+    given = [*(task.get("annotations", task.get("completions")) or []), *(task.get("predictions") or [])]
     results = dict[str, list[Record]]()
     for result in [result for each in given for result in each.get("result") or []]:
         results.setdefault(str(result.get("from_name")), []).append(result)
@@ -219,11 +219,15 @@ def _are_grades(responses: Any, known: KnownItems) -> bool:
 
 def _record(place: str, record: Record, known: KnownItems, given: Mapping[str, str]) -> Record:
     """An Argilla record with a suggestion for each question that the consensus can answer."""
-    suggestions = dict(record.get("suggestions") or {})
-    for question, responses in (record.get("responses") or {}).items():
-        answer = _suggestion(place, record, question, responses or [], known, given)
+    responses, before = argilla.by_question(place, record)
+    suggestions = dict(before)
+    for question, answers in responses.items():
+        answer = _suggestion(place, record, question, answers or [], known, given)
         if answer is not None:
             suggestions[question] = {"value": answer[0], "score": answer[1], "agent": known.agent}
+    if isinstance(record.get("suggestions"), list):  # as versions 1 write them
+        listed = [{"question_name": question, **each} for question, each in suggestions.items()]
+        return {**record, "suggestions": listed}
     return {**record, "suggestions": suggestions}
 
 
@@ -238,6 +242,8 @@ def _suggestion(
     """What the consensus answers to a question of an Argilla record, and its probability."""
     where = _task_of(record, question, given)
     values = [each.get("value") for each in responses if each.get("value") not in (None, "", [])]
+    if any(map(argilla.is_spans, values)):
+        return None
     if any(isinstance(value, list) for value in values):
         lists = [argilla.ranked(place, question, value) for value in values if isinstance(value, list)]
         found = known.order(where, [item for each in lists for _, item in each])

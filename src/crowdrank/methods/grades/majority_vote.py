@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from crowdrank.consensus import Consensus
-from crowdrank.convert import Levels, grade_levels
+from crowdrank.methods.grades.levels import Levels, grade_levels
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.sums import sum_by

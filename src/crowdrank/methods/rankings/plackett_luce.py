@@ -53,7 +53,8 @@ from crowdrank.study import Codes, Floats, Judgments, Rankings, Vocabulary
 
 MOST_CELLS = 10_000_000  # of the Hessians of all tasks; in larger studies intervals are estimated by random probes
 SPREADS = tuple(0.25 * 2 ** (step / 2) for step in range(11))  # of normal scores, to choose from: 0.25 to 8
-STEPS = 4  # of a kernel for one row
+STEPS = 20  # passes of a loop that one row of a list takes as long as
+CELL_STEPS = 4  # the same of an item that a choice was made among, where choices are tables
 MOST_DRAWN = (400, 10_000)  # entries and rows of lists; the intervals of larger studies are those of the curvature
 START_SCALE = 1.2  # start scores are the log-odds times this
 
@@ -192,7 +193,7 @@ class ListModel:
         self.unlisted[lists.row_list[np.isinf(lists.position)]] = -1
         self.inverse_worth = np.zeros(len(lists))  # 1 / the total worth of the items that each choice was made among
         self.sum = RowSum(len(lists), 2 * vocabulary.n_entries + 2 * len(vocabulary.tasks))
-        few = is_little(STEPS * len(lists) * vocabulary.n_entries)
+        few = is_little(CELL_STEPS * len(lists) * vocabulary.n_entries)
         every = slice(0, len(lists))
         self.choices = choices_of(self._lists(every), self.task_starts, vocabulary.n_entries) if few else None
 

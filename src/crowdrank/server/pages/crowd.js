@@ -101,9 +101,15 @@ function qualityOf({ quality, quality_low: low, quality_high: high }) {
 export function itemsTable(items, { next, withdraw, restore }) {
   if (!items.length) return h("p.empty", {}, "The study has no items.");
   const tasks = items.some(({ task }) => task);
-  const columns = [["Item", ""], tasks && ["Task", ""], ["Id", ""], ["Place", ""], ["Judgments", "n"], ["", ""]].filter(
-    Boolean,
-  );
+  const places = items.some(({ place }) => place);
+  const columns = [
+    ["Item", ""],
+    tasks && ["Task", ""],
+    ["Id", "wide"],
+    places && ["Place", "wide"],
+    ["Judgments", "n"],
+    ["", ""],
+  ].filter(Boolean);
   const rows = items.slice(0, MOST).map((item) => {
     const gone = item.state === "withdrawn";
     const name = item.title || item.id;
@@ -118,8 +124,8 @@ export function itemsTable(items, { next, withdraw, restore }) {
         item.next && h("span.tag.good", {}, "next"),
       ),
       tasks && h("td", {}, item.task),
-      h("td", {}, h("code", {}, item.id)),
-      h("td", {}, item.place || "–"),
+      h("td.wide", {}, h("code", {}, item.id)),
+      places && h("td.wide", {}, item.place || "–"),
       h("td.n", {}, whole(item.judgments)),
       h(
         "td.do",

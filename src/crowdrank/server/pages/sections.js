@@ -10,8 +10,8 @@ import { invitationsTable, joinPanel, newLinks } from "./share.js";
 const EXPORTS = [
   ["export.csv", "CSV", "a row for each judgment"],
   ["export.parquet", "Parquet", "the same, small and typed"],
-  ["export.jsonl", "JSON lines", "with everything that is stored"],
-  ["export.json", "JSON", "one document"],
+  ["export.jsonl", "JSON lines", "the same, an object on each line"],
+  ["export.json", "JSON", "also what does not count, to move a study"],
   ["export.qrels", "qrels", "grades for TREC tools"],
   ["report.html", "Report", "one page with charts, to keep and to share"],
 ];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from statistics import median
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -11,9 +10,10 @@ from sqlalchemy import Connection
 
 from crowdrank.server.content import task_name
 from crowdrank.server.context import Owner, Served, Study
+from crowdrank.server.habits import Habit
 from crowdrank.server.results import Results, computed_at
 from crowdrank.server.times import as_date
-from crowdrank.store import access, judgments, studies
+from crowdrank.store import access, studies
 
 router = APIRouter()
 PATIENCE = 3.0  # seconds that a request waits for fresh results
@@ -63,20 +63,12 @@ def annotators(study: Study, _: Owner, wait: Wait = 0.0) -> dict[str, Any]:
     with study.database.read() as connection:
         rows = access.read_annotators(connection, study.id)
         checks = access.check_results(connection, study.id)
-        answers = judgments.speed_and_side(connection, study.id)
-    seconds: dict[int, list[float]] = {}
-    left: dict[int, list[bool]] = {}
-    last: dict[int, float] = {}
-    for each in answers:
-        last[each.annotator_id] = max(last.get(each.annotator_id, 0.0), each.created)
-        if each.seconds is not None:
-            seconds.setdefault(each.annotator_id, []).append(each.seconds)
-        if each.left_won is not None:
-            left.setdefault(each.annotator_id, []).append(each.left_won)
+        habits = study.habits.read(connection, study.id)
     found = []
     for row in rows:
         quality = results.annotators.get(row.name, {}) if row.state == "active" else {}
         right, asked = checks.get(row.id, (0, 0))
+        habit = habits.get(row.id, Habit())
         found.append(
             {
                 "id": row.name,
@@ -88,11 +80,11 @@ def annotators(study: Study, _: Owner, wait: Wait = 0.0) -> dict[str, Any]:
                 "verdict": quality.get("verdict"),
                 "gold_right": right,
                 "gold_asked": asked,
-                "seconds": median(seconds[row.id]) if row.id in seconds else None,
-                "left_share": sum(left[row.id]) / len(left[row.id]) if row.id in left else None,
+                "seconds": habit.usual_seconds,
+                "left_share": habit.left_share,
                 "state": row.state,
                 "joined_at": as_date(row.created),
-                "last_at": as_date(last[row.id]) if row.id in last else None,
+                "last_at": as_date(habit.last) if habit.last else None,
                 "details": row.details,
             }
         )

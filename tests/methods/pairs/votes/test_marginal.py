@@ -147,7 +147,7 @@ def test_few_votes_without_kernels_give_the_same(free, finely, monkeypatch):
     table, possible = votes(11, free), crowd(finely).qualities
     found = []
     for limit in (0, 1000):
-        monkeypatch.setattr(few_votes, "FEW_VOTES", limit)
+        monkeypatch.setattr(few_votes, "are_few", lambda count, _: count <= limit)  # noqa: B023
         model = model_of(table, free, False)
         result = model.evaluate(point(model, 11), possible, HYPER, curved=True)
         found.append((*result, model.gap_curvature, model.gap_quality, model.diagonal()))
@@ -169,7 +169,7 @@ def test_the_posterior_of_quality_is_bayes_theorem():
 
 @pytest.mark.parametrize("limit", [0, 1000])
 def test_no_number_is_too_large(limit, monkeypatch):
-    monkeypatch.setattr(few_votes, "FEW_VOTES", limit)
+    monkeypatch.setattr(few_votes, "are_few", lambda count, _: count <= limit)
     table = votes(1, ("ties",), n=200)
     model = model_of(table, ("ties",), False)
     x = np.r_[np.array([-1e4, -300.0, 0.0, 300.0, 1e4]), np.full(N_PROFILES, 5.0)]

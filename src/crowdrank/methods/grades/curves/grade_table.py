@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdrank.convert import Levels, grade_levels
+from crowdrank.methods.grades.levels import Levels, grade_levels
 from crowdrank.numerics.groups import Places, grouped, run_starts
 from crowdrank.study import Codes, Judgments
 

@@ -16,15 +16,22 @@ from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-FEW_VOTES = 500
+FEW_VOTES = 2500
+FEW_WITH_TIES = 500  # or biases
+FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
+
+
+def are_few(count: int, free: tuple[str, ...]) -> bool:
+    """Whether so many logistic votes take less time here than the kernels take to load; `free`: ties, bias."""
+    return count <= (FEW_WITH_TIES if free else FEW_VOTES)
 
 
 class Ties(NamedTuple):
-    """Davidson's ties: the chance of one and of none, the derivative of log C by the gap."""
+    """Davidson's ties, where C = 2 cosh(rate gap / 2): the chance of one, C′ / C, and C′ / (τ + C)."""
 
     chance: Floats
-    none: Floats
     lead: Floats
+    pull: Floats
 
     def lead_slope(self, rate: Floats | float) -> Floats:
         """The derivative of `lead` by the gap."""
@@ -32,7 +39,7 @@ class Ties(NamedTuple):
 
 
 def _exp(x: Floats) -> Floats:
-    return np.asarray(np.exp(np.clip(x, -FURTHEST, FURTHEST)))
+    return np.asarray(np.exp(np.minimum(np.maximum(x, -FURTHEST), FURTHEST)))  # `clip` takes five times as long
 
 
 def _sigma(x: Floats) -> Floats:
@@ -40,12 +47,17 @@ def _sigma(x: Floats) -> Floats:
 
 
 def _ties(gap: Floats, rate: Floats | float, tau: Floats | float) -> Ties:
-    """`rate` is 2η − 1, and C = 2 cosh(rate gap / 2), of which one exponential gives everything."""
-    up = _exp(rate * gap / 2)
+    """`rate` is 2η − 1. One exponential gives everything."""
+    up = _exp(rate * (gap / 2))
     down = 1 / up
     cosh = up + down
-    chance = tau / (tau + cosh)
-    return Ties(chance, cosh / (tau + cosh), rate / 2 * (up - down) / cosh)
+    up -= down
+    up *= np.asarray(rate) / 2
+    rest = 1 / (tau + cosh)
+    lead = up / cosh
+    up *= rest
+    rest *= tau
+    return Ties(rest, lead, up)
 
 
 def pooled_terms(rows: VoteRows, score: Floats, tau: float, total: Derivatives) -> float:
@@ -57,7 +69,7 @@ def pooled_terms(rows: VoteRows, score: Floats, tau: float, total: Derivatives) 
     if tau > 0:
         ties = _ties(gap, 1.0, tau)
         both = ties.chance * (1 - ties.chance)
-        value -= np.log(np.where(tied, ties.chance, ties.none) + TINY)
+        value -= np.log(np.where(tied, ties.chance, 1 - ties.chance) + TINY)
         slope += ties.lead * (tied - ties.chance)
         curvature += ties.lead_slope(1.0) * (tied - ties.chance) + ties.lead**2 * both
         total.profile[0, 0, 0] += weight @ (ties.chance - tied)
@@ -83,72 +95,114 @@ def pooled_product(
         score_total += sum_by(side, sign * pull, len(score))
 
 
-def few_marginal(
-    rows: VoteRows,
-    starts: NDArray[np.int64],
-    score: Floats,
-    ties: Floats,
-    bias: Floats,
-    qualities: Qualities,
-    curved: bool,
-    slopes: Slopes,
-    posterior: Floats,
-) -> float:
-    """`davidson_kernels.davidson_marginal` of all profiles; `ties` and `bias` may be empty."""
-    profile, winner, loser, kind, weight = rows
-    rates = qualities.first[:, None] + qualities.step[:, None] * np.arange(qualities.share.shape[1])
-    tied, eta, not_eta = (kind == TIED)[:, None], ((1 + rates) / 2)[profile], ((1 - rates) / 2)[profile]
-    gap = (score[winner] - score[loser])[:, None]
-    side = np.where(kind == WON_RIGHT, -1.0, 1.0)[:, None]
-    shift = side * bias[profile][:, None] if len(bias) else 0.0
-    # A tie is no answer: with a chance of 1 for either, it has no slope.
-    right, wrong = (np.where(tied, 1.0, _sigma(each + shift)) for each in (gap, -gap))
-    chance = mixture = eta * right + not_eta * wrong + TINY
-    right_density, wrong_density = right * (1 - right), wrong * (1 - wrong)
-    slope = answer_slope = (eta * right_density - not_eta * wrong_density) / mixture
-    if len(ties):
-        rate = rates[profile]
-        of_ties = _ties(gap, rate, _exp(ties)[profile][:, None])
-        chance = mixture * np.where(tied, of_ties.chance, of_ties.none)
-        slope = slope + of_ties.lead * (of_ties.chance - tied)
-    value = _posterior(starts, weight[:, None] * np.log(chance + TINY), qualities.share, posterior)
-    share = weight[:, None] * posterior[profile]
-    pull = _dots(share, slope)
-    slopes.score[:] += sum_by(loser, pull, len(score)) - sum_by(winner, pull, len(score))
-    if len(ties):
-        slopes.ties[:] -= sum_by(profile, _dots(share, tied - of_ties.chance), len(ties))
-    if len(bias):
-        by_bias = (eta * right_density + not_eta * wrong_density) / mixture
-        slopes.bias[:] -= sum_by(profile, side[:, 0] * _dots(share, by_bias), len(bias))
-    if curved:
-        twice = eta * right_density * (1 - 2 * right) + not_eta * wrong_density * (1 - 2 * wrong)
-        twice /= mixture
-        curvature = answer_slope**2 - twice
+class FewMarginal:
+    """`davidson_kernels.davidson_marginal` of all profiles; what all evaluations share is computed once.
+
+    Tables are quality × vote, so that sums over qualities add whole rows.
+    """
+
+    def __init__(self, rows: VoteRows, starts: NDArray[np.int64]) -> None:
+        self.rows, self.counts = rows, np.diff(starts)
+        self.tied = rows.kind == TIED
+        self.side = np.where(rows.kind == WON_RIGHT, -1.0, 1.0)
+        self.with_votes = np.flatnonzero(self.counts)
+        first = starts[self.with_votes]
+        self.single = bool((rows.weight == 1).all())
+        # Products of a few votes need few logarithms.
+        every = np.arange(0, len(rows.weight), FACTORS) if self.single else np.arange(len(rows.weight))
+        self.cuts = np.unique(np.concatenate((first, every)))
+        self.first = np.searchsorted(self.cuts, first)
+        self.of_rates: tuple[Floats, Floats] | None = None
+
+    def _set_rates(self, qualities: Qualities) -> None:
+        """The rates 2η − 1, η and 1 − η of every vote; they change seldom."""
+        first, step, share = qualities
+        if self.of_rates is None or self.of_rates[0] is not first or self.of_rates[1] is not step:
+            self.rates = first + step * np.arange(share.shape[1])[:, None]
+            self.rate = self._by_vote(self.rates)
+            self.eta = (1 + self.rate) / 2
+            self.not_eta = 1 - self.eta
+            self.of_rates = first, step
+
+    def _by_vote(self, of_profiles: Floats) -> Floats:
+        return np.repeat(of_profiles, self.counts, axis=1)
+
+    def evaluate(
+        self,
+        score: Floats,
+        ties: Floats,
+        bias: Floats,
+        qualities: Qualities,
+        curved: bool,
+        slopes: Slopes,
+        posterior: Floats,
+    ) -> float:
+        """Minus the log-likelihood; `ties` and `bias` may be empty."""
+        profile, winner, loser, _, weight = self.rows
+        self._set_rates(qualities)
+        gap = score[winner] - score[loser]
+        right, wrong = self._chances(gap, bias)
+        right_density, wrong_density = right * (1 - right), wrong * (1 - wrong)
+        mixture = self.eta * right
+        mixture += self.not_eta * wrong + TINY
+        chance = mixture
         if len(ties):
-            both = of_ties.chance * (1 - of_ties.chance)
-            curvature = curvature + of_ties.lead_slope(rate) * (tied - of_ties.chance) + of_ties.lead**2 * both
-            slopes.ties_curvature[:] += sum_by(profile, _dots(share, both), len(ties))
+            of_ties = _ties(gap, self.rate, _exp(ties)[profile])
+            chance = mixture * np.where(self.tied, of_ties.chance, 1 - of_ties.chance)
+        value = self._posterior(chance, qualities.share, posterior)
+        share = self._by_vote(posterior.T)
+        over = share / mixture
+        by_right, by_wrong = _sums(over, self.eta), _sums(over, self.not_eta)
+        pull = right_density * by_right - wrong_density * by_wrong
+        if len(ties):
+            # d log C / d gap of an answer, less d log (τ + C) / d gap of any vote
+            pull += ~self.tied * _sums(share, of_ties.lead) - _sums(share, of_ties.pull)
+            missed = _sums(share, of_ties.chance) - self.tied
+            slopes.ties[:] += sum_by(profile, weight * missed, len(ties))
+        pull *= weight
+        slopes.score[:] += sum_by(loser, pull, len(score)) - sum_by(winner, pull, len(score))
         if len(bias):
-            slopes.bias_curvature[:] += sum_by(profile, _dots(share, by_bias**2 - twice), len(bias))
-        slopes.gap_curvature[:] = _dots(share, curvature)
-        off = rates - _dots(posterior, rates)[:, None]
-        slopes.gap_quality[:] = _dots(share, slope * off[profile])
-    return value
+            by_bias = right_density * by_right + wrong_density * by_wrong
+            slopes.bias[:] -= sum_by(profile, weight * self.side * by_bias, len(bias))
+        if curved:
+            answers = (self.eta * right_density - self.not_eta * wrong_density) / mixture
+            twice = right_density * (1 - 2 * right) * by_right + wrong_density * (1 - 2 * wrong) * by_wrong
+            curvature = _sums(share, answers**2) - twice
+            if len(ties):
+                both, off = of_ties.chance * (1 - of_ties.chance), of_ties.chance - self.tied
+                curvature += _sums(share, of_ties.lead**2 * both - of_ties.lead_slope(self.rate) * off)
+                slopes.ties_curvature[:] += sum_by(profile, weight * _sums(share, both), len(ties))
+                answers += of_ties.lead * off
+            if len(bias):
+                squares = _sums(share, ((self.eta * right_density + self.not_eta * wrong_density) / mixture) ** 2)
+                slopes.bias_curvature[:] += sum_by(profile, weight * (squares - twice), len(bias))
+            slopes.gap_curvature[:] = weight * curvature
+            off = self.rates - _sums(posterior.T, self.rates)
+            slopes.gap_quality[:] = weight * _sums(share, answers * self._by_vote(off))
+        return value
+
+    def _chances(self, gap: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        """Of the answer where the annotator is right, and where not. A tie is no answer: 1 for either, so no slope."""
+        shift = self.side * bias[self.rows.profile] if len(bias) else 0.0
+        right, wrong = _sigma(gap + shift), _sigma(shift - gap)
+        return np.where(self.tied, 1.0, right), np.where(self.tied, 1.0, wrong)
+
+    def _posterior(self, chance: Floats, prior: Floats, posterior: Floats) -> float:
+        """Writes the posterior of quality; minus the log-likelihood."""
+        log_product = np.log(prior + TINY)
+        if len(self.with_votes):
+            if self.single:
+                logs = np.log(np.multiply.reduceat(chance, self.cuts, axis=1) + TINY)
+            else:
+                logs = self.rows.weight * np.log(chance + TINY)
+            log_product[self.with_votes] += np.add.reduceat(logs, self.first, axis=1).T
+        top = log_product.max(axis=1, keepdims=True)
+        odds = np.exp(log_product - top)
+        total = odds.sum(axis=1, keepdims=True)
+        posterior[:] = odds / total
+        return -float((top + np.log(total)).sum())
 
 
-def _dots(one: Floats, other: Floats) -> Floats:
-    """The products of rows, whose bits do not depend on the number of threads."""
-    return np.asarray(np.einsum("ij,ij->i", one, other))
-
-
-def _posterior(starts: NDArray[np.int64], log_chance: Floats, prior: Floats, posterior: Floats) -> float:
-    """Writes the posterior of quality; minus the log-likelihood."""
-    log_product = np.log(prior + TINY)
-    with_votes = np.flatnonzero(np.diff(starts))
-    if len(with_votes):
-        log_product[with_votes] += np.add.reduceat(log_chance, starts[with_votes])
-    top = log_product.max(axis=1, keepdims=True)
-    chance = np.exp(log_product - top)
-    total = chance.sum(axis=1, keepdims=True)
-    posterior[:] = chance / total
-    return -float((top + np.log(total)).sum())
+def _sums(share: Floats, values: Floats) -> Floats:
+    """Of products over qualities, whose bits do not depend on the number of threads."""
+    return np.asarray(np.einsum("gn,gn->n", share, values))

@@ -116,7 +116,7 @@ def fit_pairs(
 ) -> Consensus:
     """The consensus of a probabilistic pairwise method; `transform` changes the pairs before they are used."""
     check_kinds(settings.description, judgments)
-    pairs = as_pairs(judgments, pooled=not variant.free_parameters, counted=True)
+    pairs = as_pairs(judgments, pooled=not variant.free_parameters, counted=True, merged=transform is None)
     pairs = pairs if transform is None else transform(pairs)
     free = variant.free_parameters
     table = votes(pairs, judgments.vocabulary, pooled=not free, sides="bias" in free)

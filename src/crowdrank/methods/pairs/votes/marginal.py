@@ -51,8 +51,9 @@ class MarginalModel:
         self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
         self.free = tuple(name for name in free if name in ("ties", "bias"))
         self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
-        self.few = not normal and len(votes) <= few_votes.FEW_VOTES
-        self.parts = [(0, n_profiles)] if self.few else _parts(self.starts)
+        few = not normal and few_votes.are_few(len(votes), self.free)
+        self.few = few_votes.FewMarginal(self.rows, self.starts) if few else None
+        self.parts = [(0, n_profiles)] if few else _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
         self.gap_prior: Floats | float = 0.0
 
@@ -76,9 +77,8 @@ class MarginalModel:
             (first, last), total = self.parts[number], sums[number]
             of_gaps = self.gap_curvature, self.gap_quality
             slopes = Slopes(*self._blocks(total[:size]), *of_gaps, *self._blocks(total[size:])[1:])
-            if self.few:
-                arguments = self.rows, self.starts, score, ties, bias, qualities, curved, slopes, posterior
-                return few_votes.few_marginal(*arguments)
+            if self.few is not None:
+                return self.few.evaluate(score, ties, bias, qualities, curved, slopes, posterior)
             where = self.rows, self.starts, first, last, score
             if not self.normal and not self.free:
                 return float(plain_marginal(*where, qualities, curved, slopes, posterior))

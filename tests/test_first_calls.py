@@ -1,0 +1,41 @@
+"""First calls on small files compile nothing: that would take seconds."""
+
+import json
+import subprocess
+import sys
+
+FRESH = """
+import json
+import numpy as np
+import crowdrank as cr
+from crowdrank.numerics import compiled
+
+compiled.KernelCache.kept = lambda self: False  # as on a new machine
+votes = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=1).judgments
+tied = cr.simulate.pairs(items=10, annotators=5, votes=200, ties=1.0, seed=1).judgments
+grades = cr.simulate.grades(items=10, annotators=5, labels=3, seed=1).judgments
+rng = np.random.default_rng(0)
+rows = [(who, item, place) for who in range(50) for place, item in enumerate(rng.permutation(10).tolist())]
+lists = cr.judgments({name: [row[k] for row in rows] for k, name in enumerate(("annotator", "item", "rank"))})
+calls = {
+    "crowd-bt": lambda: cr.fit("crowd-bt", votes),
+    "crowd-bt with ties": lambda: cr.fit("crowd-bt", tied),
+    "gda": lambda: cr.fit("gda", grades),
+    "plackett-luce": lambda: cr.fit("plackett-luce", lists),
+    "borda": lambda: cr.fit("borda", lists),
+    "next on votes": lambda: cr.next_questions(votes, count=3),
+    "next on lists": lambda: cr.next_questions(lists, count=3),
+}
+found = {}
+for name, call in calls.items():
+    compiled.DONE.clear()  # a process of its own would take longer to start than this takes
+    call()
+    found[name] = [kernel.py_func.__name__ for kernel in compiled.KERNELS if kernel.overloads]
+print(json.dumps(found))
+"""
+
+
+def test_nothing_is_compiled():
+    done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert {name: kernels for name, kernels in json.loads(done.stdout).items() if kernels} == {}
