@@ -177,16 +177,17 @@ def test_a_new_fit_is_due_after_some_answers(study, fitted):
 
 
 def test_online_beliefs_stay_close_to_a_fit(build):
-    """Twenty answers after a fit, beliefs are nearly those of a new fit."""
-    whole = cr.simulate.pairs(items=10, annotators=8, votes=420, seed=5)
-    before = State.start().refit(build.rows_of(whole.judgments, np.arange(400)))
-    online, new = (
-        before.update(build.rows_of(whole.judgments, np.arange(400, 420))),
-        State.start().refit(whole.judgments),
-    )
-    error = np.sqrt(np.mean((online.mean - new.mean) ** 2 / new.variance))
-    assert error < 0.35
-    assert 0.8 < np.median(online.variance / new.variance) < 1.25
+    """Twenty answers after a fit, beliefs are nearly those of a new fit; both fits are drawn, so several studies."""
+    errors, ratios = [], []
+    for seed in range(4):
+        whole = cr.simulate.pairs(items=10, annotators=8, votes=420, seed=seed)
+        before = State.start().refit(build.rows_of(whole.judgments, np.arange(400)))
+        online = before.update(build.rows_of(whole.judgments, np.arange(400, 420)))
+        new = State.start().refit(whole.judgments)
+        errors.append(np.sqrt(np.mean((online.mean - new.mean) ** 2 / new.variance)))
+        ratios.append(np.median(online.variance / new.variance))
+    assert np.mean(errors) < 0.35
+    assert 0.8 < np.exp(np.mean(np.log(ratios))) < 1.25
 
 
 def test_camps_leave_both_orders_possible():
