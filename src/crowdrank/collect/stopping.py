@@ -49,7 +49,7 @@ def stopping(
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=10, annotators=5, votes=500, seed=0)
-    >>> cr.stopping(study.judgments, budget=600, width=3.0)["reached"].to_list()
+    >>> cr.stopping(study.judgments, budget=600, width=4.0)["reached"].to_list()
     [False, True]
     """
     check(budget is None or budget >= 0, "budget", budget, "a number of judgments")

@@ -246,7 +246,7 @@ def test_the_spread_is_found_and_told(build):
     study, _ = simulated(build, 60, 150, 10, 2, 0)
     found = PlackettLuce().fit(study)
     assert 1.4 < found.settings["spread"] < 2.9
-    assert any(note.startswith("spread of the scores") for note in found.notes)
+    assert any(note.startswith("the spread of the scores") for note in found.notes)
 
 
 def test_the_normal_prior_by_finite_differences(build):

@@ -87,7 +87,7 @@ class DawidSkene:
         table = grade_table(judgments)
         grades = _grades_by_cell(table)
         chance, start_grade = _start(table, self.classes or len(table.levels)), np.arange(len(table.levels))
-        if self.classes is None:  # a class for each grade that can be the true one
+        if self.classes is None and not self.ordinal:  # a class for each grade that can be the true one
             start_grade = np.flatnonzero(possible_truths(table.entry, table.level, table.n_entries, len(table.levels)))
             chance = np.ascontiguousarray(chance[:, start_grade])
         chance, fit = _em(grades, chance, self)
