@@ -56,7 +56,7 @@ def for_work(compiled: Any, work: int) -> Callable[..., Any]:
     multiplication. `work` is about the number of passes of its innermost loops in this call.
     """
     done = DONE[compiled] = DONE.get(compiled, 0) + work
-    if done <= LITTLE_WORK or (done <= NOT_COMPILED * LITTLE_WORK and not _is_compiled(compiled)):
+    if done <= LITTLE_WORK or (done <= NOT_COMPILED * LITTLE_WORK and not is_compiled(compiled)):
         return partial(_run_quietly, _in_python(compiled))
     return compiled  # type: ignore[no-any-return]
 
@@ -66,7 +66,7 @@ def is_little(work: int) -> bool:
     return work <= LITTLE_WORK
 
 
-def _is_compiled(compiled: Any) -> bool:
+def is_compiled(compiled: Any) -> bool:
     """Whether there is compiled code of a kernel, in this process or in files."""
     return bool(compiled.overloads) or compiled._cache.kept()
 

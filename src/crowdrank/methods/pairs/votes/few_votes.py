@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
-from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes
+from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, plain_marginal
+from crowdrank.numerics.compiled import is_compiled
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-FEW_VOTES = 2500
-FEW_WITH_TIES = 500  # or biases
+FEW_VOTES = 500
+FEW_NOT_COMPILED = 2500  # without ties: so many take less time here than it takes to compile the kernels
 FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
 
 
 def are_few(count: int, free: tuple[str, ...]) -> bool:
-    """Whether so many logistic votes take less time here than the kernels take to load; `free`: ties, bias."""
-    return count <= (FEW_WITH_TIES if free else FEW_VOTES)
+    """Whether so many logistic votes take less time here than the kernels take to be ready; `free`: ties, bias."""
+    if count <= FEW_VOTES:
+        return True
+    return not free and count <= FEW_NOT_COMPILED and not is_compiled(plain_marginal)
 
 
 class Ties(NamedTuple):

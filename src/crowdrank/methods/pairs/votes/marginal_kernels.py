@@ -22,6 +22,7 @@ from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
 FACTORS = 16  # between two rescalings of a product, at most
+NEGLIGIBLE = 1e-150  # relative; the processor is slow with numbers close to the smallest ones
 FEW = 8  # a vote that counts a few times is so many factors; other weights need logarithms
 FAST = {"reassoc", "nsz", "arcp", "contract"}  # sums over qualities in any order; NaN and infinity stay what they are
 
@@ -102,7 +103,7 @@ def rescale(product):
     total = max(total, TINY)
     factor = 1 / total
     for g in range(len(product)):
-        product[g] *= factor
+        product[g] = product[g] * factor if product[g] > NEGLIGIBLE * total else 0.0
     return math.log(total)
 
 
