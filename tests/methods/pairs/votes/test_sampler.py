@@ -56,7 +56,7 @@ def test_means_and_errors_agree_with_many_draws():
     model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
     start = mode_at(model, STARTS, np.zeros(N_ENTRIES), unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=1.5))
     long = sample(model, start, STARTS, draws=2500, warm_up=100, seed=1)
-    short = sample(model, start, STARTS, draws=200, warm_up=60, seed=2)
+    short = sample(model, start, STARTS, draws=600, warm_up=60, seed=2)
     error = long.x.std(axis=0)
     assert np.abs(short.mean - long.x.mean(axis=0)).max() < 0.4 * error.max()
     middle = [np.diff(np.quantile(each.x, (0.25, 0.75), axis=0), axis=0) for each in (short, long)]  # tails are heavy

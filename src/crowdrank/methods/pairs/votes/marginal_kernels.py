@@ -51,16 +51,15 @@ class Slopes(NamedTuple):
     bias_curvature: Floats
 
 
-@kernel(error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def chances(gap):
     """σ(gap) and σ(−gap)."""
-    decay = math.exp(-min(abs(gap), FURTHEST))
-    large = 1 / (1 + decay)
-    small = decay * large
-    return (large, small) if gap > 0 else (small, large)
+    odds = math.exp(min(max(-gap, -FURTHEST), FURTHEST))  # no branch: the processor could not predict it
+    right = 1 / (1 + odds)
+    return right, odds * right
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def multiply(product, eta, not_eta, if_right, if_wrong):
     """Multiplies every quality's product by its factor of one vote."""
     for g in range(len(product)):
@@ -85,7 +84,7 @@ def _slopes_of(posterior, eta, not_eta, if_right, if_wrong):
     return right, wrong
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def _sum_of_shares(weights, eta, not_eta, if_right, if_wrong):
     """The sum over qualities of weight / f."""
     total = 0.0
@@ -94,7 +93,7 @@ def _sum_of_shares(weights, eta, not_eta, if_right, if_wrong):
     return total
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def rescale(product):
     """Divides the products by their sum; returns the logarithm of the sum."""
     total = 0.0
@@ -118,7 +117,7 @@ def include_logs(product, logs):
     return top
 
 
-@kernel(error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def prepare(k, qualities, eta, not_eta, logs, product):
     """The possible qualities of profile k, and their products before any vote."""
     first, step = qualities.first[k], qualities.step[k]
@@ -128,14 +127,14 @@ def prepare(k, qualities, eta, not_eta, logs, product):
         product[g], logs[g] = qualities.share[k, g], 0.0
 
 
-@kernel(error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def keep_posterior(k, product, posterior):
     """Writes the posterior of profile k."""
     for g in range(posterior.shape[1]):
         posterior[k, g] = product[g]
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", inline="always")
 def mean_rate(product, eta, not_eta, weights):
     """The mean of r = 2η − 1; `weights` become what each quality adds to it."""
     rate = 0.0
@@ -197,7 +196,7 @@ def _plain_curvatures(rows, start, end, score, eta, not_eta, product, rate, slop
         slopes.gap_quality[r] = weight[r] * with_rate
 
 
-@kernel(error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, posterior):
     """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
 
