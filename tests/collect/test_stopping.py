@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import crowdrank as cr
-from crowdrank.collect.forecast import ComingAnnotators, Path, blocks_of, same_top
+from crowdrank.collect.forecast import ComingAnnotators, Path, beliefs_of, same_top
 from crowdrank.collect.stopping import top_decided, widest
 
 
@@ -72,7 +72,7 @@ def test_information_of_a_vote():
 
 def test_a_path_narrows_as_the_information_says(state):
     """Without new judgments a path is where the state is; its precision grows by what the votes tell."""
-    path = Path(blocks_of(state), 0, False, ComingAnnotators(state, np.random.default_rng(0)))
+    path = Path(beliefs_of(state), 0, False, ComingAnnotators(state, np.random.default_rng(0)))
     assert path.widest() == pytest.approx(widest(state), rel=0.05)
     before = np.trace(path.precision[0])
     gap = path.truth[0][:, None] - path.truth[0]

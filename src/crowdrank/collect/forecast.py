@@ -3,8 +3,13 @@
 Each path takes a draw of the posterior as the truth, and draws the quality of every annotator. Annotators come as often
 as they came so far, and now and then somebody new. They answer what the policy asks, and the posterior follows by the
 information in the answers (a normal approximation, task by task), until the rule holds. Answers tell less than they
-would if quality and scale were known: how much less is what the answers so far show. The paths differ as the future
-may: their median and their tenth and ninetieth percentile are the forecast.
+would if quality were known: how much less is what the answers so far show.
+
+How far apart all scores are, their scale, is known less well than their order: larger scores of a worse crowd explain
+the same answers. So a draw is its scale times scores of the usual scale, and both are followed by themselves. The order
+does not depend on the scale; widths do, and change with what is believed about it.
+
+The paths differ as the future may: their median and their tenth and ninetieth percentile are the forecast.
 """
 
 from __future__ import annotations
@@ -27,32 +32,52 @@ GROWTH, SHORTEST_STEP = 0.08, 10  # of a step of a path: a share of the judgment
 LONGEST = 100  # times as many judgments as now: further ahead nothing is said
 LARGEST_BLOCK = 400  # entries of a task whose covariances are followed; of a larger one, only variances
 MOST_WORK = 3e9  # arithmetic operations: some seconds
+SMALLEST_SCALE = 0.05  # of a draw, relative to the mean of all
 ORDERS = 200  # draws of an order in a simulated posterior
 MOST_CALIBRATED, BISECTIONS = 20, 12  # tasks, and steps, by which it is found how much judgments tell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """What is believed about the entries of a task."""
+    """What is believed about the entries of a task, if the scale of all scores were known."""
 
     draws: Floats
     precision: Floats  # a matrix; of a large task, its diagonal
-    scale: Floats  # the width of the interval now, in units of the width by the precision
+    width: Floats  # of the intervals now
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """What is believed about all tasks, and about the logarithm of the scale, which is 0 on average."""
+
+    blocks: Sequence[Block]
+    log_scale: Floats  # of every draw
+    judgments: float  # so far
+
+    @property
+    def scale_precision(self) -> float:
+        """Of the logarithm of the scale."""
+        return 1 / max(float(self.log_scale.var()), 1e-6)
 
 
 class Path:
     """One possible future. It is changed in place."""
 
     def __init__(
-        self, blocks: Sequence[Block], number: int, informed: bool, crowd: ComingAnnotators, told: float = 1.0
+        self, beliefs: Beliefs, number: int, informed: bool, crowd: ComingAnnotators, told: float = 1.0
     ) -> None:
-        self.blocks, self.informed, self.crowd, self.told = blocks, informed, crowd, told
-        self.truth = [block.draws[number % len(block.draws)] for block in blocks]
-        self.precision = [block.precision.copy() for block in blocks]
-        self.pull = [_times(block.precision, block.draws.mean(axis=0)) for block in blocks]
+        self.blocks, self.informed, self.crowd, self.told = beliefs.blocks, informed, crowd, told
+        draw = number % len(beliefs.log_scale)
+        self.truth = [block.draws[draw] for block in self.blocks]
+        self.precision = [block.precision.copy() for block in self.blocks]
+        self.pull = [_times(block.precision, block.draws.mean(axis=0)) for block in self.blocks]
+        self.true_log_scale, self.log_scale = beliefs.log_scale[draw], 0.0
+        self.scale_precision = beliefs.scale_precision
+        self.scale_information = self.scale_precision / beliefs.judgments  # of a judgment
         self.mean: list[Floats] = []
         self.covariance: list[Floats] = []
         self._update()
+        self.shape = [block.width / width for block, width in zip(self.blocks, self._normal_widths(), strict=True)]
 
     def _update(self) -> None:
         """Means and covariances from precisions."""
@@ -74,7 +99,15 @@ class Path:
                 precision[np.arange(n), np.arange(n)] += own
                 np.subtract.at(precision, (i, j), weight)
                 np.subtract.at(precision, (j, i), weight)
+        self._learn_scale(votes * self.scale_information)
         self._update()
+
+    def _learn_scale(self, information: float) -> None:
+        """The scale is estimated anew, with so much more information about it."""
+        seen = self.true_log_scale + self.crowd.rng.standard_normal() / np.sqrt(information)
+        total = self.scale_precision + information
+        self.log_scale += information / total * (seen - self.log_scale)
+        self.scale_precision = total
 
     def _pairs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
         """Of each task, the pairs that are asked, and their shares of all questions."""
@@ -94,9 +127,16 @@ class Path:
 
     def widest(self) -> float:
         """The width of the widest interval."""
-        variances = (each if each.ndim == 1 else each.diagonal() for each in self.covariance)
-        widths = (np.sqrt(v) * block.scale for v, block in zip(variances, self.blocks, strict=True))
-        return 2 * NORMAL_95 * max(float(width.max(initial=0.0)) for width in widths)
+        widths = zip(self._normal_widths(), self.shape, strict=True)
+        return float(np.exp(self.log_scale) * max(float((width * shape).max(initial=0.0)) for width, shape in widths))
+
+    def _normal_widths(self) -> list[Floats]:
+        """The widths of the intervals at the scale of now: by what is known about each entry, and about the scale."""
+        found = []
+        for mean, covariance in zip(self.mean, self.covariance, strict=True):
+            variance = covariance if covariance.ndim == 1 else covariance.diagonal()
+            found.append(2 * NORMAL_95 * np.sqrt(variance + mean**2 / self.scale_precision))
+        return found
 
     def top_decided(self, k: int) -> float:
         """The probability that the best k of all tasks are those that seem to be."""
@@ -137,14 +177,14 @@ def forecast(state: State, lack: Callable[[Path], float], *, informed: bool, see
     `lack` is what a rule lacks on a path: 0 or less where it holds. `informed`: the policy asks where little is known;
     otherwise pairs are drawn by lot.
     """
-    rng, blocks = generator(seed), blocks_of(state)
-    now = max(float(state.counts.sum()), 1.0)
-    sizes = np.array([block.draws.shape[1] for block in blocks], dtype=float)
+    rng, beliefs = generator(seed), beliefs_of(state)
+    now = beliefs.judgments
+    sizes = np.array([block.draws.shape[1] for block in beliefs.blocks], dtype=float)
     per_path = np.log(LONGEST) / GROWTH * float(np.where(sizes > LARGEST_BLOCK, 100 * sizes, 3 * sizes**3 + 1e5).sum())
     count = int(np.clip(MOST_WORK / per_path, FEWEST_PATHS, MOST_PATHS))
-    told = told_so_far(state, blocks)
+    told = told_so_far(state, beliefs.blocks)
     paths = (
-        Path(blocks, int(number), informed, ComingAnnotators(state, rng), told)
+        Path(beliefs, int(number), informed, ComingAnnotators(state, rng), told)
         for number in rng.permutation(10 * count)
     )
     needed = np.sort([_until(path, lack, now) for path, _ in zip(paths, range(count), strict=False)])
@@ -159,7 +199,7 @@ def told_so_far(state: State, blocks: Sequence[Block]) -> float:
     share of the information it has for those who know quality and scale.
     """
     crowd, some = ComingAnnotators(state, np.random.default_rng(0), drawn=False), blocks[:MOST_CALIBRATED]
-    total = sum(len(block.scale) * (len(block.scale) - 1) / 2 for block in blocks)
+    total = sum(len(block.width) * (len(block.width) - 1) / 2 for block in blocks)
     parts = []
     for block in some:
         mean = block.draws.mean(axis=0)
@@ -183,23 +223,29 @@ def _log_variance(precision: Floats, prior_variance: float) -> float:
     return float(np.log(np.maximum((covariance - covariance.mean(axis=1, keepdims=True)).diagonal(), 1e-12)).mean())
 
 
-def blocks_of(state: State) -> list[Block]:
-    """The tasks with something to compare; covariances of few draws are random, and are shrunk."""
-    draws, (low, high), found = state.draws, state.interval, []
-    starts = state.vocabulary.task_starts
-    for start, end in pairwise(starts.tolist()):
-        n, score = int(end - start), draws[:, start:end].astype(np.float64)
-        if n < 2:
-            continue
-        variance = np.maximum(score.var(axis=0), 1e-9)
-        scale = (high - low)[start:end] / (2 * NORMAL_95 * np.sqrt(variance))
-        precision = 1 / variance
-        if n <= LARGEST_BLOCK:
-            share = n / (n + len(draws))
-            covariance = (1 - share) * np.cov(score.T, bias=True) + share * np.diag(variance)
-            precision = np.linalg.inv(covariance)
-        found.append(Block(score, precision, scale))
-    return found
+def beliefs_of(state: State) -> Beliefs:
+    """The tasks with something to compare, and the scale of all scores."""
+    starts = [(start, end) for start, end in pairwise(state.vocabulary.task_starts.tolist()) if end - start > 1]
+    draws, (low, high) = state.draws.astype(np.float64), state.interval
+    for start, end in starts:
+        draws[:, start:end] -= draws[:, start:end].mean(axis=1, keepdims=True)
+    entries = np.concatenate([np.arange(start, end) for start, end in starts])
+    middle = draws[:, entries].mean(axis=0)
+    scale = np.maximum(draws[:, entries] @ middle / max(float(middle @ middle), 1e-300), SMALLEST_SCALE)
+    log_scale = np.log(scale) - np.log(scale).mean()
+    draws /= np.exp(log_scale)[:, None]
+    blocks = [_block(draws[:, start:end], (high - low)[start:end]) for start, end in starts]
+    return Beliefs(blocks, log_scale, max(float(state.counts.sum()), 1.0))
+
+
+def _block(draws: Floats, width: Floats) -> Block:
+    """Covariances of few draws are random, and are shrunk."""
+    n, variance = draws.shape[1], np.maximum(draws.var(axis=0), 1e-9)
+    if n > LARGEST_BLOCK:
+        return Block(draws, 1 / variance, width)
+    share = n / (n + len(draws))
+    covariance = (1 - share) * np.cov(draws.T, bias=True) + share * np.diag(variance)
+    return Block(draws, np.linalg.inv(covariance), width)
 
 
 def _until(path: Path, lack: Callable[[Path], float], now: float) -> float:

@@ -39,6 +39,8 @@ REACH = 2.0  # standard errors given the qualities: how far from the centre the 
 CURVATURES = 1 / 16, 4.0  # bounds of what is believed, relative to the curvature given the qualities
 BATCHES = 10  # of draws, whose means show how random the mean of all is
 START_TRADE = 0.1  # change of the logarithm of the scale
+# Of scale for quality in an iteration: what few votes tell least about, and what intervals are widest by.
+TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
 RATE = 2 * QUALITY - 1
 
@@ -122,6 +124,7 @@ class Chain:
         self.crowd, self.qualities = mode.crowd, mode.crowd.qualities
         self.hyper = replace(mode.hyper, integrated=True)
         self.shares, self.trade, self.exchange = ShareMoves(), START_TRADE, _exchange(mode.crowd)
+        self.trades = TRADES_OF_FEW if len(model.rows.winner) <= FEW_VOTES else TRADES
         self.x = mode.x
         self.now = self._evaluation(mode.x)
         self.focus(mode)
@@ -168,9 +171,10 @@ class Chain:
             self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.model.squares(self.x, self.hyper), self.model.profiles(self.x), self.rng)
         self.now = self._evaluation(self.x)
-        if self.crowd.counts is not None:
-            accepted = self._trade_scale_for_quality(self.crowd.counts)
-            self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES))
+        if (counts := self.crowd.counts) is not None:
+            for _ in range(self.trades):
+                accepted = self._trade_scale_for_quality(counts)
+                self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES) / self.trades)
 
     def _trade_scale_for_quality(self, counts: Floats) -> float:
         """Multiply all scores by a factor and tilt the shares the other way, or not; the probability of the former."""
