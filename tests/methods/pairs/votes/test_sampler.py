@@ -64,6 +64,22 @@ def test_means_and_errors_agree_with_many_draws():
     assert short.posterior == pytest.approx(long.posterior, abs=0.1)
 
 
+def test_draws_stay_on_their_side_of_the_mirror():
+    """Votes by lot say nothing about the direction of the scores, which was decided before."""
+    rng = np.random.default_rng(3)
+    table, *_ = drawn_study(rng)
+    turned = rng.random(len(table)) < 0.5
+    winner, loser = np.where(turned, table.loser, table.winner), np.where(turned, table.winner, table.loser)
+    table = Votes(table.annotator, winner, loser, table.kind, table.weight)
+    model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
+    score = np.array([-0.3, 0.1, 0.2, 0.0])
+    start = mode_at(model, STARTS, score, unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=0.5))
+    draws = sample(model, start, STARTS, draws=300, warm_up=40)
+    along = draws.x @ score
+    assert along.min() >= 0
+    assert len(np.unique(along)) > 100  # and they move
+
+
 def test_units_go_there_and_back_and_fit_the_posterior():
     """In units the slope of the scale of all scores is close to the distance, though qualities change with it."""
     study = cr.simulate.pairs(items=8, annotators=10, votes=400, seed=2).judgments

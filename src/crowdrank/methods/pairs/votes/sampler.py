@@ -9,6 +9,10 @@ both would change slowly by themselves.
 Positions are measured from a centre, in units of the curvature there. In these units the posterior is close to a
 standard normal distribution, whose trajectories are circles: they are followed exactly, and only the difference to it
 needs small steps (Shahbaba, Lan, Johnson, Neal: Split Hamiltonian Monte Carlo, Statistics and Computing 2014).
+
+The posterior has a mirror image, in which all scores and qualities are reversed, and which of the two is right was
+decided before. Where votes are few a trajectory can reach the other one, and would seldom come back: states whose
+scores point away from those of the start are rejected.
 """
 
 from __future__ import annotations
@@ -125,7 +129,7 @@ class Chain:
         self.hyper = replace(mode.hyper, integrated=True)
         self.shares, self.trade, self.exchange = ShareMoves(), START_TRADE, _exchange(mode.crowd)
         self.trades = TRADES_OF_FEW if len(model.rows.winner) <= FEW_VOTES else TRADES
-        self.x = mode.x
+        self.x = self.start = mode.x
         self.now = self._evaluation(mode.x)
         self.focus(mode)
 
@@ -155,11 +159,16 @@ class Chain:
             slope = self.units.slope(there.gradient)
             momentum = momentum - angle / 2 * (slope - position)
         change = before - there.value - dot(momentum, momentum) / 2
-        accepted = _acceptance(change)
-        if self.rng.random() < accepted:
-            self.x, self.now = self.units.position(position), there
+        accepted, end = _acceptance(change), self.units.position(position)
+        if self.rng.random() < accepted and self._is_upright(end):
+            self.x, self.now = end, there
         self.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + self.moves / 4))
         self.angle, self.moves = min(self.angle, LONGEST_ANGLE), self.moves + 1
+
+    def _is_upright(self, x: Floats) -> bool:
+        """Whether these scores are not those of the mirror image."""
+        n = self.model.n_entries
+        return dot(x[:n], self.start[:n]) >= 0
 
     def draw_distributions(self, rate: float = 0.0) -> None:
         """New shares of qualities and spreads, given the parameters and the posterior of quality.
