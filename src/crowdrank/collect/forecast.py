@@ -7,7 +7,8 @@ would if quality were known: how much less is what the answers so far show.
 
 How far apart all scores are, their scale, is known less well than their order: larger scores of a worse crowd explain
 the same answers. So a draw is its scale times scores of the usual scale, and both are followed by themselves. The order
-does not depend on the scale; widths do, and change with what is believed about it.
+does not depend on the scale; widths do, and change with what is believed about it. They are found from a limited number
+of draws, so a width may be reached by chance, and a little too early.
 
 The paths differ as the future may: their median and their tenth and ninetieth percentile are the forecast.
 """
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from crowdrank.collect.information import promise
 from crowdrank.collect.state import State
+from crowdrank.methods.pairs.votes.posterior import effective_number
 from crowdrank.numerics.seeds import generator
 from crowdrank.numerics.special import NORMAL_95
 from crowdrank.study import Floats
@@ -33,6 +35,7 @@ LONGEST = 100  # times as many judgments as now: further ahead nothing is said
 LARGEST_BLOCK = 400  # entries of a task whose covariances are followed; of a larger one, only variances
 MOST_WORK = 3e9  # arithmetic operations: some seconds
 SMALLEST_SCALE = 0.05  # of a draw, relative to the mean of all
+END_ERROR = 2.67  # of the end of a 95 % interval from one draw, in standard deviations: √(.025 × .975) / φ(1.96)
 ORDERS = 200  # draws of an order in a simulated posterior
 MOST_CALIBRATED, BISECTIONS = 20, 12  # tasks, and steps, by which it is found how much judgments tell
 
@@ -59,6 +62,11 @@ class Beliefs:
         """Of the logarithm of the scale."""
         return 1 / max(float(self.log_scale.var()), 1e-6)
 
+    @property
+    def width_error(self) -> float:
+        """How random the widths of a fit are, relative to the standard error of the logarithm of the scale."""
+        return float(END_ERROR / np.sqrt(effective_number(self.log_scale[:, None])))
+
 
 class Path:
     """One possible future. It is changed in place."""
@@ -74,6 +82,7 @@ class Path:
         self.true_log_scale, self.log_scale = beliefs.log_scale[draw], 0.0
         self.scale_precision = beliefs.scale_precision
         self.scale_information = self.scale_precision / beliefs.judgments  # of a judgment
+        self.width_error, self.chance = beliefs.width_error, 0.0
         self.mean: list[Floats] = []
         self.covariance: list[Floats] = []
         self._update()
@@ -108,6 +117,7 @@ class Path:
         total = self.scale_precision + information
         self.log_scale += information / total * (seen - self.log_scale)
         self.scale_precision = total
+        self.chance = self.width_error * self.crowd.rng.standard_normal() / np.sqrt(total)
 
     def _pairs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
         """Of each task, the pairs that are asked, and their shares of all questions."""
@@ -128,7 +138,10 @@ class Path:
     def widest(self) -> float:
         """The width of the widest interval."""
         widths = zip(self._normal_widths(), self.shape, strict=True)
-        return float(np.exp(self.log_scale) * max(float((width * shape).max(initial=0.0)) for width, shape in widths))
+        return float(
+            np.exp(self.log_scale + self.chance)
+            * max(float((width * shape).max(initial=0.0)) for width, shape in widths)
+        )
 
     def _normal_widths(self) -> list[Floats]:
         """The widths of the intervals at the scale of now: by what is known about each entry, and about the scale."""

@@ -143,14 +143,14 @@ def _with_full_tails(scores: Floats) -> Floats:
     Few draws show the variance of a posterior only roughly, so that its tails are wider than theirs: those of Student's
     distribution instead of a normal one. Successive draws are alike, and count as fewer.
     """
-    n = _effective_number(scores)
+    n = effective_number(scores)
     student = NORMAL_END + (NORMAL_END**3 + NORMAL_END) / (4 * n)  # its quantile, by the first terms of its expansion
     student += (5 * NORMAL_END**5 + 16 * NORMAL_END**3 + 3 * NORMAL_END) / (96 * n**2)
     mean = scores.mean(axis=0)
     return np.asarray(mean + student / NORMAL_END * (1 + 1 / n) ** 0.5 * (scores - mean))
 
 
-def _effective_number(scores: Floats) -> float:
+def effective_number(scores: Floats) -> float:
     """How many independent draws would give means as precise as these, by the means of successive draws."""
     batches = np.array([part.mean(axis=0) for part in np.array_split(scores, BATCHES)])
     between = batches.var(axis=0, ddof=1).sum() / BATCHES
