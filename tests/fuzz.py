@@ -317,6 +317,7 @@ def run(kind: Kind, count: int, seed: int, last: Path) -> None:
 
     began = time.monotonic()
     read = try_mutants(kind, count, seed, note=note)
+    faulthandler.cancel_dump_traceback_later()
     sys.stdout.write(f"{kind.name}: {count:,} mutants, {read:,} read, {time.monotonic() - began:.0f} s\n")
 
 
