@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+import annotation_exports
 import crowdrank as cr
 import exports
 from crowdrank.report.saved_results import saved_consensus
@@ -203,7 +204,12 @@ KINDS = [
         Kind(name, partial(Path.write_bytes, data=whole), read_export, name.endswith("json"), name.endswith("parquet"))
         for name, whole in exports.WHOLE.items()
     ),
-    Kind("known.json", partial(Path.write_bytes, data=json.dumps(exports.ratings()).encode()), cr.read_gold, True),
+    Kind(
+        "known.json",
+        partial(Path.write_bytes, data=json.dumps(annotation_exports.ratings()).encode()),
+        cr.read_gold,
+        True,
+    ),
     Kind("known.tsv", partial(Path.write_bytes, data=exports.TOLOKA.encode()), cr.read_gold),
     Kind("votes.xlsx", table(VOTES), rank),
     Kind("state.json", save_state, use_state, structure=True),
@@ -311,6 +317,7 @@ def run(kind: Kind, count: int, seed: int, last: Path) -> None:
 
     began = time.monotonic()
     read = try_mutants(kind, count, seed, note=note)
+    faulthandler.cancel_dump_traceback_later()
     sys.stdout.write(f"{kind.name}: {count:,} mutants, {read:,} read, {time.monotonic() - began:.0f} s\n")
 
 

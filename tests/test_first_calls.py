@@ -15,8 +15,11 @@ votes = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=1).judgments
 tied = cr.simulate.pairs(items=10, annotators=5, votes=200, ties=1.0, seed=1).judgments
 grades = cr.simulate.grades(items=10, annotators=5, labels=3, seed=1).judgments
 rng = np.random.default_rng(0)
-rows = [(who, item, place) for who in range(50) for place, item in enumerate(rng.permutation(10).tolist())]
-lists = cr.judgments({name: [row[k] for row in rows] for k, name in enumerate(("annotator", "item", "rank"))})
+def lists_of(items, size):
+    orders = [rng.permutation(items)[:size].tolist() for _ in range(50)]
+    rows = [(who, item, place) for who, order in enumerate(orders) for place, item in enumerate(order)]
+    return cr.judgments({name: [row[k] for row in rows] for k, name in enumerate(("annotator", "item", "rank"))})
+lists, long_lists, of_many = lists_of(10, 10), lists_of(15, 15), lists_of(100, 10)
 calls = {
     "crowd-bt": lambda: cr.fit("crowd-bt", votes),
     "crowd-bt with ties": lambda: cr.fit("crowd-bt", tied),
@@ -25,6 +28,8 @@ calls = {
     "borda": lambda: cr.fit("borda", lists),
     "next on votes": lambda: cr.next_questions(votes, count=3),
     "next on lists": lambda: cr.next_questions(lists, count=3),
+    "next on long lists": lambda: cr.next_questions(long_lists, count=3),
+    "next on lists of many items": lambda: cr.next_questions(of_many, count=3),
 }
 found = {}
 for name, call in calls.items():

@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 
+import annotation_exports
 import crowdrank as cr
 import exports
 
@@ -168,7 +169,7 @@ def test_predictions_of_pairs_and_words(run, whole):
     score = dict(cr.fit("bradley-terry", cr.read("pairs.json")).ranking.select("item", "score").iter_rows())
     better = "left" if score["gpt"] > score["llama"] else "right"
     assert tasks[0]["predictions"][0]["result"][0]["value"] == {"selected": better}
-    words = exports.choices({(1, 1): "Good", (1, 2): "Good", (2, 1): "Bad", (2, 2): "Bad"})
+    words = annotation_exports.choices({(1, 1): "Good", (1, 2): "Good", (2, 1): "Bad", (2, 2): "Bad"})
     (whole / "words.json").write_text(json.dumps(words))
     assert (
         run("rank", "words.json", "--scale", "Bad,Good", "--method", "majority-vote", "--predictions", "w.json").code
@@ -207,7 +208,7 @@ def test_rankings_go_back_to_label_studio(run, whole):
     """As a list, or in the bucket that the annotators filled; with several buckets, cut where they cut on average."""
     lists = [["a", "b", "c"], ["a", "b", "c"], ["b", "a", "c"]]
     for name, wrapped in {"list": list, "bucket": lambda order: {"_": [], "rank": order}}.items():
-        tasks = exports.ranker(None)
+        tasks = annotation_exports.ranker(None)
         result = tasks[0]["annotations"][0]["result"][0]
         tasks[0]["annotations"] = [
             {"id": user, "completed_by": user, "result": [{**result, "value": {"ranker": wrapped(order)}}]}
@@ -221,7 +222,7 @@ def test_rankings_go_back_to_label_studio(run, whole):
         wanted = order if name == "list" else {"rank": order}
         assert prediction["result"][0]["value"] == {"ranker": wanted}
         assert 0.5 <= prediction["score"] <= 1
-    two = exports.ranker({"best": ["a"], "rest": ["c", "b"], "_": []})
+    two = annotation_exports.ranker({"best": ["a"], "rest": ["c", "b"], "_": []})
     (whole / "two.json").write_text(json.dumps(two))
     assert run("rank", "two.json", "--method", "borda", "--predictions", "p.json").code == 0
     value = json.loads((whole / "p.json").read_text())[0]["predictions"][0]["result"][0]["value"]
@@ -229,7 +230,7 @@ def test_rankings_go_back_to_label_studio(run, whole):
 
 
 def test_rankings_and_pairs_go_back_to_argilla(run, whole):
-    records = exports.argilla()
+    records = annotation_exports.argilla()
     for record in records:
         record["responses"]["better"] = [{"value": "A", "user_id": "user-0"}, {"value": "A", "user_id": "user-1"}]
         record["fields"] |= {"one": "gpt", "two": "llama"}

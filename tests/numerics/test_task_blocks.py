@@ -38,10 +38,11 @@ def test_blocks_are_the_dense_matrix(seed):
     assert inverted.diagonal(len(dense)) == pytest.approx(np.diag(np.linalg.inv(dense)))
 
 
-@pytest.mark.parametrize("size", [1, 7, 300])  # from 256 on LAPACK computes
+@pytest.mark.parametrize("size", [1, 7, 65, 131, 256, 300])  # above 64 in halves, above 256 by LAPACK
 def test_triangles(size):
     factor = np.random.default_rng(size).normal(size=(2, size, size))
     stack = factor @ factor.swapaxes(1, 2) + size * np.eye(size)
     lower = cholesky(stack)
     assert lower == pytest.approx(np.linalg.cholesky(stack))
+    assert inverse(stack) == pytest.approx(np.linalg.inv(stack))
     assert inverse_of_triangle(lower) @ lower == pytest.approx(np.broadcast_to(np.eye(size), stack.shape), abs=1e-9)

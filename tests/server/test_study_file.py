@@ -157,3 +157,20 @@ def test_policies_are_those_of_the_library():
 @pytest.mark.parametrize(("word", "kind"), [("pair", "pairs"), ("grade", "grades"), ("ranking", "rankings")])
 def test_a_kind_may_be_singular(read, word, kind):
     assert read(f'{STUDY}kind = "{word}"').kind == kind
+
+
+def test_the_usual_question_and_scale_are_in_the_language_of_the_study(read):
+    study = read(STUDY.replace("items =", 'kind = "grades"\nlanguage = "de-AT"\nitems ='))
+    assert (study.question, [label for _, label in study.scale]) == (
+        "Wie gut ist das?",
+        ["schlecht", "mittel", "gut", "sehr gut"],
+    )
+    assert read(STUDY + 'language = "sv"').question == "Which is better?"
+
+
+def test_joiners_inside_ids_and_long_tasks(read):
+    """Persian words and emoji are joined by characters that cannot be printed alone."""
+    names = ["می\u200cخواهم", "👩\u200d🚀"]
+    assert [item.name for item in read(STUDY, items="id\n" + "\n".join(names)).items] == names
+    with pytest.raises(InputError, match="the task of item 'a' must have at most 400 characters"):
+        read(STUDY, items=f"id,task\na,{'t' * 401}\nb,{'t' * 401}\n")

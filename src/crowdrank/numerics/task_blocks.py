@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
 
-TINY, SMALL = 64, 256  # in between, our own loops: LAPACK's threads would compete with others for the cores
+TINY, SMALL = 64, 256  # in between, halves of halves: threads of LAPACK and BLAS would compete with others
 
 Entries = NDArray[np.signedinteger[Any]]
 
@@ -73,24 +72,41 @@ def graph_blocks(
 
 def cholesky(stack: Floats) -> Floats:
     """The lower triangle L of each matrix of a stack, L Lᵀ = M."""
-    if not TINY < stack.shape[1] <= SMALL:
+    size = stack.shape[1]
+    if not TINY < size <= SMALL:
         return np.asarray(np.linalg.cholesky(stack))
-    lower = np.zeros_like(stack)
-    _cholesky(stack, lower)
-    return lower
+    half = size // 2
+    first = cholesky(stack[:, :half, :half])
+    below = _product(stack[:, half:, :half], inverse_of_triangle(first).swapaxes(1, 2))
+    rest = stack[:, half:, half:] - _product(below, below.swapaxes(1, 2))
+    return _triangle(first, below, cholesky(rest))
 
 
 def inverse_of_triangle(stack: Floats) -> Floats:
     """The inverse of each lower triangle of a stack."""
-    if stack.shape[1] > SMALL:
+    size = stack.shape[1]
+    if size > SMALL:
         from scipy.linalg.lapack import dtrtri  # not at the top: small studies do not need SciPy
 
         return np.stack([np.ascontiguousarray(dtrtri(each, lower=1)[0]) for each in stack])
-    if stack.shape[1] <= TINY:
-        return np.asarray(np.linalg.inv(stack))
-    inverse = np.zeros_like(stack)
-    _inverse_of_triangle(stack, inverse)
-    return inverse
+    if size <= TINY:
+        return np.tril(np.linalg.inv(stack))
+    half = size // 2
+    first, last = inverse_of_triangle(stack[:, :half, :half]), inverse_of_triangle(stack[:, half:, half:])
+    return _triangle(first, -_product(_product(last, stack[:, half:, :half]), first), last)
+
+
+def _product(one: Floats, other: Floats) -> Floats:
+    """The product of each two matrices, in pieces for which BLAS starts no threads."""
+    rows = max(1, TINY**3 // other[0].size)
+    pieces = [np.matmul(one[:, first : first + rows], other) for first in range(0, one.shape[1], rows)]
+    return np.concatenate(pieces, axis=1)
+
+
+def _triangle(first: Floats, below: Floats, last: Floats) -> Floats:
+    """Lower triangles from their parts."""
+    above = np.zeros((len(first), first.shape[1], last.shape[1]))
+    return np.block([[first, above], [below, last]])
 
 
 def inverse(stack: Floats) -> Floats:
@@ -101,29 +117,4 @@ def inverse(stack: Floats) -> Floats:
         lower = (np.tril(dpotri(triangle, lower=1)[0]) for triangle in cholesky(stack))
         return np.stack([each + np.tril(each, -1).T for each in lower])
     triangle = inverse_of_triangle(cholesky(stack))
-    return np.asarray(np.matmul(triangle.swapaxes(1, 2), triangle))
-
-
-@kernel(error_model="numpy")
-def _cholesky(stack, lower):
-    for t in range(stack.shape[0]):
-        for i in range(stack.shape[1]):
-            for j in range(i + 1):
-                total = stack[t, i, j]
-                for k in range(j):
-                    total -= lower[t, i, k] * lower[t, j, k]
-                lower[t, i, j] = np.sqrt(total) if i == j else total / lower[t, j, j]
-
-
-@kernel(error_model="numpy")
-def _inverse_of_triangle(stack, inverse):
-    n = stack.shape[1]
-    for t in range(stack.shape[0]):
-        for i in range(n):
-            # Row i of the inverse: −(row i of the triangle times the rows above), divided by its last element.
-            for k in range(i):
-                for j in range(k + 1):
-                    inverse[t, i, j] -= stack[t, i, k] * inverse[t, k, j]
-            for j in range(i):
-                inverse[t, i, j] /= stack[t, i, i]
-            inverse[t, i, i] = 1 / stack[t, i, i]
+    return _product(triangle.swapaxes(1, 2), triangle)

@@ -10,11 +10,11 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
+from crowdrank.server.activity import LiveActivity
 from crowdrank.server.content import Contents
 from crowdrank.server.demo import Demo
 from crowdrank.server.engine import Engine
 from crowdrank.server.errors import ApiError
-from crowdrank.server.habits import Habits
 from crowdrank.server.limits import RateLimits
 from crowdrank.server.results import LiveResults
 from crowdrank.server.study_file import StudyFile
@@ -39,7 +39,7 @@ class Served:
     public_url: str  # without a slash at the end
     demo: Demo | None = None
     contents: Contents = field(default_factory=Contents)
-    habits: Habits = field(default_factory=Habits)
+    activity: LiveActivity = field(default_factory=LiveActivity)
     known: set[str] = field(default_factory=set)  # tokens of annotators that were valid when they were first used
 
     @property

@@ -11,6 +11,7 @@ from crowdrank.settings import InputError, did_you_mean
 from crowdrank.store.studies import NewItem
 
 ONE_TASK = "all"  # the task of items that name none
+JOINERS = {0x200C: None, 0x200D: None}  # Persian words and many emoji have them inside
 COLUMNS = ("id", "title", "text", "markdown", "image", "html", "task", "owner", "place")
 IMAGES = {
     ".png": "image/png",
@@ -22,6 +23,7 @@ IMAGES = {
     ".svg": "image/svg+xml",
 }
 LONGEST_ID = 200
+LONGEST_TASK = 400
 LONGEST_TEXT = 200_000
 
 
@@ -97,14 +99,18 @@ def read_table(path: Path) -> Iterator[NewItem]:
 def new_item(row: Mapping[str, Any], place: str) -> NewItem:
     """An item from a row of a table, or from what a client sends."""
     name = str(row.get("id") or "").strip()
-    if not name or len(name) > LONGEST_ID or not name.isprintable():
+    if not name or len(name) > LONGEST_ID or not name.translate(JOINERS).isprintable():
         raise InputError(f"{place}: the id of an item must be 1 to {LONGEST_ID} characters that can be printed")
     content = {key: str(row[key]) for key in ("text", "markdown", "image", "html", "place") if row.get(key)}
     for key, value in content.items():
         if key != "image" and len(value) > LONGEST_TEXT:
             raise InputError(f"{place}: {key} of item {name!r} has more than {LONGEST_TEXT:,} characters")
-    title = str(row.get("title") or name)[:1000]
-    return NewItem(name, title, str(row.get("task") or ONE_TASK)[:LONGEST_ID], content, row.get("owner") or None)
+    title, task = str(row.get("title") or name)[:1000], str(row.get("task") or ONE_TASK)
+    if len(task) > LONGEST_TASK or "\0" in task:
+        raise InputError(
+            f"{place}: the task of item {name!r} must have at most {LONGEST_TASK} characters; use a short id"
+        )
+    return NewItem(name, title, task, content, row.get("owner") or None)
 
 
 def _check_image(path: Path, place: str, image: str) -> None:

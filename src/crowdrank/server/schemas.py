@@ -64,7 +64,7 @@ class ItemBody(Body):
     markdown: str | None = None
     image: str | None = Field(None, description="data:image/png;base64,…")
     html: str | None = None
-    task: Name | None = None
+    task: Annotated[str, Field(min_length=1, max_length=400)] | None = None
     owner: Name | None = None
     place: Name | None = None
 

@@ -24,7 +24,21 @@ POLICIES = (
     "hybrid-mst", "sorting", "swiss", "grades", "rankings",
 )  # fmt: skip
 USUAL_POLICY = {"pairs": "mutual-information", "grades": "grades", "rankings": "rankings"}
-QUESTIONS = {"pairs": "Which is better?", "grades": "How good is this?", "rankings": "Rank these, best first."}
+# What a study that names no question and no scale asks, in the languages of the pages (pages/words.js).
+QUESTIONS = {
+    "en": {"pairs": "Which is better?", "grades": "How good is this?", "rankings": "Rank these, best first."},
+    "de": {"pairs": "Was ist besser?", "grades": "Wie gut ist das?", "rankings": "Ordnen Sie, das Beste zuerst."},
+    "fr": {
+        "pairs": "Lequel est meilleur ?",
+        "grades": "Que vaut ceci ?",
+        "rankings": "Classez, le meilleur d’abord.",
+    },
+}
+SCALES = {
+    "en": ("bad", "fair", "good", "excellent"),
+    "de": ("schlecht", "mittel", "gut", "sehr gut"),
+    "fr": ("mauvais", "moyen", "bon", "excellent"),
+}
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # as in `crowdrank.formats`
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -163,19 +177,21 @@ def read_study(path: Path) -> StudyFile:
     items_path = _beside(study, path, "items", study.text("items"))
     items = tuple(read_table(items_path))
     practice = study.text("practice", "")
-    scale = _scale(study, kind)
+    language = study.text("language", "en")
+    spoken = language[:2].lower() if language[:2].lower() in QUESTIONS else "en"
+    scale = _scale(study, kind, SCALES[spoken])
     made = StudyFile(
         path=path,
         media=items_path.parent,
         name=name,
         title=study.text("title", name) or name,
-        question=study.text("question", QUESTIONS[kind]),
+        question=study.text("question", QUESTIONS[spoken][kind]),
         kind=kind,
         instructions=study.text("instructions", ""),
         ties=study.flag("ties", True),
         scale=scale,
         list_size=study.whole("list_size", 5, 3, 20) or 5,
-        language=study.text("language", "en"),
+        language=language,
         items=items,
         practice=tuple(read_table(_beside(study, path, "practice", practice))) if practice else (),
         access=_access(access),
@@ -206,11 +222,11 @@ def _beside(section: TomlSection, path: Path, key: str, name: str) -> Path:
     return found
 
 
-def _scale(study: TomlSection, kind: str) -> tuple[tuple[float, str], ...]:
+def _scale(study: TomlSection, kind: str, usual: tuple[str, ...]) -> tuple[tuple[float, str], ...]:
     """The grades: labels from the worst to the best, or tables of grade and label."""
     given = study.any("scale")
     if given is None:
-        return tuple((float(grade), label) for grade, label in enumerate(("bad", "fair", "good", "excellent")))
+        return tuple((float(grade), label) for grade, label in enumerate(usual))
     if kind != "grades":
         raise study.error("scale", "is for studies of kind grades")
     wanted = 'must be labels from the worst to the best, ["bad", "good"], or [{grade = 0, label = "bad"}, …]'

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from crowdrank.store.database import RefusalError
 from crowdrank.store.studies import advance, count_again, locked
-from crowdrank.store.tables import Record, annotator, invitation, judgment, token
+from crowdrank.store.tables import Record, annotator, invitation, token
 
 _HOLDER = (
     select(token, annotator.c.name, annotator.c.state).outerjoin(annotator).where(token.c.hash == bindparam("wanted"))
@@ -98,17 +98,6 @@ def find_annotator(connection: Connection, study_id: int, name: str) -> Record |
 def read_annotators(connection: Connection, study_id: int) -> Sequence[Record]:
     """All annotators of a study."""
     return connection.execute(select(annotator).where(annotator.c.study_id == study_id).order_by(annotator.c.id)).all()
-
-
-def check_results(connection: Connection, study_id: int) -> dict[int, tuple[int, int]]:
-    """Per annotator: gold checks answered rightly, and answered."""
-    where = and_(judgment.c.study_id == study_id, judgment.c.status == "counted", judgment.c.passed.is_not(None))
-    columns = judgment.c.annotator_id, judgment.c.passed, func.count()
-    found: dict[int, tuple[int, int]] = {}
-    for who, passed, count in connection.execute(select(*columns).where(where).group_by(*columns[:2])):
-        right, asked = found.get(who, (0, 0))
-        found[who] = right + (count if passed else 0), asked + count
-    return found
 
 
 def set_annotator_state(connection: Connection, study_id: int, name: str, state: str) -> bool:

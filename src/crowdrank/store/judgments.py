@@ -250,26 +250,28 @@ def read_all(connection: Connection, study_id: int, *, everything: bool = False)
 
 
 class GivenAnswer(NamedTuple):
-    """When, how fast and on which side an annotator answered."""
+    """When, how fast and on which side an annotator answered, and what became of it."""
 
     annotator_id: int
+    void: bool  # whether the annotator is left out
+    status: str
     seconds: float | None
     left_won: bool | None  # of pairs that are no ties
+    passed: bool | None  # of gold checks
     created: float
 
 
 def answers_between(connection: Connection, study_id: int, after: int, until: int) -> Iterator[GivenAnswer]:
-    """The counted judgments after one sequence number and up to another, also those of voided annotators."""
-    columns = judgment.c.annotator_id, judgment.c.seconds, judgment.c["items"], judgment.c.answer, judgment.c.created
-    where = and_(
-        judgment.c.study_id == study_id,
-        judgment.c.sequence > after,
-        judgment.c.sequence <= until,
-        judgment.c.status == "counted",
-    )
-    for who, seconds, items, answer, created in connection.execute(select(*columns).where(where)):
+    """The judgments after one sequence number and up to another, whatever became of them."""
+    own = ("annotator_id", "status", "seconds", "items", "answer", "passed", "created")
+    columns = [annotator.c.state, *(judgment.c[name] for name in own)]
+    where = and_(judgment.c.study_id == study_id, judgment.c.sequence > after, judgment.c.sequence <= until)
+    for state, who, status, seconds, items, answer, passed, created in connection.execute(
+        select(*columns).join_from(judgment, annotator).where(where)
+    ):
         winner = answer.get("winner")
-        yield GivenAnswer(int(who), seconds, None if winner is None else winner == items[0], created)
+        left_won = None if winner is None else winner == items[0]
+        yield GivenAnswer(int(who), state == "void", status, seconds, left_won, passed, created)
 
 
 def take_in(connection: Connection, study_id: int, kind: str, given: Sequence[Imported]) -> tuple[int, int]:

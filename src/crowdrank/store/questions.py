@@ -6,6 +6,7 @@ more often than its cap allows, and two people do not get the same question unle
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from crowdrank.store.tables import Record, annotator, item, question, study
 BATCH = 8  # candidates that are looked up together, for each question wanted
 SKEW = 60.0  # seconds by which the clocks of several servers may differ
 MOST_BATCHES = 400  # a study in which one annotator was asked nearly everything must not take forever
+LONGEST_ENTRIES = 600  # characters of a question that stand in its index as they are
 
 
 _LATE = select(question).where(
@@ -108,8 +110,9 @@ class Offer:
 
 
 def entries_key(task: str, items: Iterable[str]) -> str:
-    """One text for a question in any order."""
-    return json.dumps([task, *sorted(items)], ensure_ascii=False, separators=(",", ":"))
+    """One text for a question in any order; a long one by its hash, since PostgreSQL's indexes hold 2,700 bytes."""
+    text = json.dumps([task, *sorted(items)], ensure_ascii=False, separators=(",", ":"))
+    return text if len(text) <= LONGEST_ENTRIES else hashlib.sha256(text.encode()).hexdigest()
 
 
 def expire(connection: Connection, study_id: int, now: float, seconds: float) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, case, cast, func, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from crowdrank.store.tables import Record, annotator, audit, item, judgment, question, study
 
@@ -210,31 +210,3 @@ def asked_now(connection: Connection, study_id: int, now: float) -> Sequence[Rec
     where = and_(question.c.study_id == study_id, question.c.state == "open", question.c.expires > now)
     joined = select(*columns, annotator.c.name).join(annotator, annotator.c.id == question.c.annotator_id)
     return connection.execute(joined.where(where).order_by(question.c.id).limit(200)).all()
-
-
-def status_counts(connection: Connection, study_id: int) -> dict[str, int]:
-    """How many judgments are counted, skipped, withdrawn, replaced, or void."""
-    status = case((annotator.c.state == "void", "void"), else_=judgment.c.status).label("status")
-    joined = select(status, func.count()).select_from(judgment).join(annotator)
-    return {
-        row[0]: row[1] for row in connection.execute(joined.where(judgment.c.study_id == study_id).group_by(status))
-    }
-
-
-def first_judgment(connection: Connection, study_id: int) -> float | None:
-    """When the first judgment was stored."""
-    return connection.execute(select(func.min(judgment.c.created)).where(judgment.c.study_id == study_id)).scalar()
-
-
-def stored_since(connection: Connection, study_id: int, since: float) -> int:
-    """How many judgments that count were stored since then."""
-    where = and_(judgment.c.study_id == study_id, judgment.c.status == "counted", judgment.c.created >= since)
-    return int(connection.execute(select(func.count()).select_from(judgment).where(where)).scalar_one())
-
-
-def over_time(connection: Connection, study_id: int, start: float, width: float) -> list[tuple[float, int]]:
-    """How many judgments were stored in each interval of `width` seconds."""
-    number = cast((judgment.c.created - start) / width, Integer).label("number")
-    where = and_(judgment.c.study_id == study_id, judgment.c.status == "counted")
-    rows = connection.execute(select(number, func.count()).where(where).group_by(number).order_by(number))
-    return [(start + int(place) * width, int(count)) for place, count in rows]

@@ -2,12 +2,12 @@
 
 import pytest
 
+import annotation_exports
 import crowdrank as cr
-import exports
 
 
 def test_records(read, rows):
-    study = read("argilla.json", exports.argilla())
+    study = read("argilla.json", annotation_exports.argilla())
     assert (study.counts["grades"], study.counts["rankings"]) == (8, 3)
     assert study.vocabulary.tasks.tolist() == ["order", "relevance"]
     assert rows(study.only("grades"), "task", "annotator", "item", "grade")[:3] == [
@@ -19,13 +19,13 @@ def test_records(read, rows):
 
 
 def test_one_question_and_the_items_of_a_field(read, rows):
-    study = read("a.json", exports.argilla(), columns={"grade": "relevance", "item": "fields.doc"})
+    study = read("a.json", annotation_exports.argilla(), columns={"grade": "relevance", "item": "fields.doc"})
     assert study.kinds == ("grades",)
     assert rows(study, "task", "item")[0] == ("all", "d1")
 
 
 def test_a_table_keeps_what_was_submitted(read, rows):
-    study = read("hub.parquet", exports.argilla_table())
+    study = read("hub.parquet", annotation_exports.argilla_table())
     assert rows(study, "annotator", "item", "grade") == [
         ("u1", "r1", 5), ("u2", "r1", 4), ("gpt", "r1", 5), ("u1", "r2", 1), ("gpt", "r3", 2)
     ]  # fmt: skip
@@ -48,14 +48,14 @@ def test_rankings_with_ranks(read, rows):
 
 
 def test_there_is_no_gold_in_it(tmp_path, read):
-    read("a.json", exports.argilla())
+    read("a.json", annotation_exports.argilla())
     with pytest.raises(cr.JudgmentError, match="holds no gold"):
         cr.read_gold(tmp_path / "a.json")
 
 
 def test_records_of_version_1(read, rows):
     """Of each user the answers to all questions, with a status; suggestions in a list."""
-    judgments = read("argilla.json", exports.ARGILLA_1)
+    judgments = read("argilla.json", annotation_exports.ARGILLA_1)
     assert rows(judgments, "annotator", "item", "grade") == [("u1", "1", 3.0), ("gpt", "1", 4.0)]
     assert "left out: responses with status discarded (1)" in " ".join(judgments.notes)
     assert "drafts" not in " ".join(judgments.notes)

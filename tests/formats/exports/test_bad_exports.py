@@ -5,10 +5,11 @@ import json
 
 import pytest
 
+import annotation_exports
 import crowdrank as cr
 import exports
 
-LS, ARGILLA, ULTRA = exports.label_studio(), exports.argilla(), exports.ultrafeedback()
+LS, ARGILLA, ULTRA = annotation_exports.label_studio(), annotation_exports.argilla(), exports.ultrafeedback()
 
 
 def changed(records, path, value):
@@ -86,26 +87,34 @@ BAD = {
         json.dumps([LS[2]]),
         ["no judgments in this Label Studio file", "without annotation (1)"],
     ),
-    "rating a text": ("e.json", js(exports.ratings(), *RESULT, "value", to={"rating": "much"}), ["rating is 'much'"]),
+    "rating a text": (
+        "e.json",
+        js(annotation_exports.ratings(), *RESULT, "value", to={"rating": "much"}),
+        ["rating is 'much'"],
+    ),
     "rating infinite": (
         "e.json",
-        json.dumps(changed(exports.ratings(), (*RESULT, "value"), {"rating": float("inf")})),
+        json.dumps(changed(annotation_exports.ratings(), (*RESULT, "value"), {"rating": float("inf")})),
         ["rating is"],
     ),
     "several choices": (
         "e.json",
-        js(exports.choices({(1, 1): "a"}), *RESULT, "value", to={"choices": ["a", "b"]}),
+        js(annotation_exports.choices({(1, 1): "a"}), *RESULT, "value", to={"choices": ["a", "b"]}),
         ["2 choices at once"],
     ),
     "choices a text": (
         "e.json",
-        js(exports.choices({(1, 1): "a"}), *RESULT, "value", to={"choices": "a"}),
+        js(annotation_exports.choices({(1, 1): "a"}), *RESULT, "value", to={"choices": "a"}),
         ["choices is a text"],
     ),
-    "ranker a number": ("e.json", json.dumps(exports.ranker(5)), ["ranker is a number"]),
-    "ranker with a hole": ("e.json", json.dumps(exports.ranker(["a", None])), ["an item of the ranker has no name"]),
-    "ranker twice": ("e.json", json.dumps(exports.ranker(["a", "a"])), ["the ranker has an item twice"]),
-    "bucket a text": ("e.json", json.dumps(exports.ranker({"rank": "ab"})), ["bucket rank is a text"]),
+    "ranker a number": ("e.json", json.dumps(annotation_exports.ranker(5)), ["ranker is a number"]),
+    "ranker with a hole": (
+        "e.json",
+        json.dumps(annotation_exports.ranker(["a", None])),
+        ["an item of the ranker has no name"],
+    ),
+    "ranker twice": ("e.json", json.dumps(annotation_exports.ranker(["a", "a"])), ["the ranker has an item twice"]),
+    "bucket a text": ("e.json", json.dumps(annotation_exports.ranker({"rank": "ab"})), ["bucket rank is a text"]),
     # Argilla
     "responses of numbers": (
         "e.json",
@@ -130,7 +139,9 @@ BAD = {
     ),
     "a grade beyond all numbers": (
         "e.json",
-        json.dumps([{**exports.ARGILLA_1[0], "suggestions": []}]).replace('"value": 3', f'"value": {10**400}'),
+        json.dumps([{**annotation_exports.ARGILLA_1[0], "suggestions": []}]).replace(
+            '"value": 3', f'"value": {10**400}'
+        ),
         ["is not a finite number"],
     ),
     "suggestion a number": (
@@ -221,7 +232,7 @@ BAD = {
     ),
     "users and responses differ": (
         "e.parquet",
-        exports.argilla_table(users=1),
+        annotation_exports.argilla_table(users=1),
         ["e.parquet:1: relevance has 2 responses by 1 users"],
     ),
     "no spreadsheet": ("e.xlsx", "a,b\n", ["e.xlsx: is not a valid spreadsheet"]),

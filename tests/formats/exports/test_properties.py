@@ -6,6 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import annotation_exports
 import crowdrank as cr
 import exports
 from crowdrank.formats.decode import table_of
@@ -105,7 +106,7 @@ def test_battles(tmp_path_factory, rows):
         "a.jsonl": exports.lines(records),
         "a.csv": pl.DataFrame(records).write_csv(),
     }
-    contents["a.parquet"] = exports.parquet(pl.DataFrame(records))
+    contents["a.parquet"] = annotation_exports.parquet(pl.DataFrame(records))
     for name, content in contents.items():
         assert table_of(cr.read(saved(folder, name, content))).select("left", "right", "winner").rows() == wanted
 

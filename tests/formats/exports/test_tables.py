@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+import annotation_exports
 import crowdrank as cr
 import exports
 
@@ -18,7 +19,7 @@ def test_battles(read, rows, form):
     content = {
         "json": exports.BATTLES,
         "jsonl": exports.lines(exports.BATTLES),
-        "parquet": exports.parquet(pl.DataFrame(exports.BATTLES)),
+        "parquet": annotation_exports.parquet(pl.DataFrame(exports.BATTLES)),
     }[form]
     study = read(f"battles.{form}", content)
     assert rows(study, "annotator", "left", "right", "winner") == VOTES
@@ -120,7 +121,7 @@ def test_ultrafeedback(read, rows):
     ]  # fmt: skip
     one = read("u.jsonl", exports.lines(exports.ultrafeedback()), columns={"grade": "overall_score"})
     assert rows(one, "grade") == [(7.5,)] * 3
-    nested = exports.parquet(pl.DataFrame(exports.ultrafeedback(), strict=False))
+    nested = annotation_exports.parquet(pl.DataFrame(exports.ultrafeedback(), strict=False))
     assert len(read("u.parquet", nested).grades) == 5
 
 

@@ -6,11 +6,10 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from sqlalchemy import Connection
 
+from crowdrank.server.activity import Activity, Habit
 from crowdrank.server.content import task_name
 from crowdrank.server.context import Owner, Served, Study
-from crowdrank.server.habits import Habit
 from crowdrank.server.results import Results, computed_at
 from crowdrank.server.times import as_date
 from crowdrank.store import access, studies
@@ -18,7 +17,7 @@ from crowdrank.store import access, studies
 router = APIRouter()
 PATIENCE = 3.0  # seconds that a request waits for fresh results
 Wait = Annotated[float, Query(ge=0, le=30, description="Seconds to wait for fresh results")]
-BUCKETS = 60
+STRETCHES = 60  # of time, in the chart
 
 
 def _fresh(study: Served, wait: float) -> tuple[Results, bool]:
@@ -62,12 +61,10 @@ def annotators(study: Study, _: Owner, wait: Wait = 0.0) -> dict[str, Any]:
     results, stale = _fresh(study, wait)
     with study.database.read() as connection:
         rows = access.read_annotators(connection, study.id)
-        checks = access.check_results(connection, study.id)
-        habits = study.habits.read(connection, study.id)
+        habits = study.activity.read(connection, study.id).habits
     found = []
     for row in rows:
         quality = results.annotators.get(row.name, {}) if row.state == "active" else {}
-        right, asked = checks.get(row.id, (0, 0))
         habit = habits.get(row.id, Habit())
         found.append(
             {
@@ -78,8 +75,8 @@ def annotators(study: Study, _: Owner, wait: Wait = 0.0) -> dict[str, Any]:
                 "quality_low": quality.get("quality_low"),
                 "quality_high": quality.get("quality_high"),
                 "verdict": quality.get("verdict"),
-                "gold_right": right,
-                "gold_asked": asked,
+                "gold_right": habit.right,
+                "gold_asked": habit.checks,
                 "seconds": habit.usual_seconds,
                 "left_share": habit.left_share,
                 "state": row.state,
@@ -96,7 +93,7 @@ def stopping(study: Study, _: Owner, wait: Wait = 0.0) -> dict[str, Any]:
     """The stopping rules of the study: which hold, and how many more judgments the others will take."""
     results, stale = _fresh(study, wait)
     with study.database.read() as connection:
-        speed = _per_hour(connection, study)
+        speed = _per_hour(study.activity.read(connection, study.id))
     collection = study.file.collection
     notes = [] if results.stopping else ["there are no judgments yet"]
     if collection.caps.budget is None and not collection.stopping:
@@ -111,29 +108,25 @@ def status(study: Study, _: Owner) -> dict[str, Any]:
     now = time.time()
     with study.database.read() as connection:
         row = studies.read_study(connection, study.id)
-        counts = studies.status_counts(connection, study.id)
-        first = studies.first_judgment(connection, study.id)
-        width = max((now - first) / BUCKETS, 1.0) if first is not None else 1.0
-        over_time = studies.over_time(connection, study.id, first or now, width)
+        activity = study.activity.read(connection, study.id)
         asked = studies.asked_now(connection, study.id, now)
         titles = studies.items_of(connection, study.id, ((each.task, name) for each in asked for name in each.items))
-        speed = _per_hour(connection, study)
         people = len(access.read_annotators(connection, study.id))
         active = studies.active_items(connection, study.id)
-    collection = study.file.collection
+    collection, counts = study.file.collection, activity.counts
     return {
         "state": row.state,
         "sequence": row.sequence,
-        "judgments": counts.get("counted", 0),
-        "skipped": counts.get("skipped", 0),
-        "withdrawn": counts.get("withdrawn", 0),
+        "judgments": counts["counted"],
+        "skipped": counts["skipped"],
+        "withdrawn": counts["withdrawn"],
         "items": active,
         "annotators": people,
         "budget": collection.caps.budget,
-        "per_hour": speed,
-        "over_time": [{"at": as_date(at), "count": count} for at, count in over_time],
+        "per_hour": _per_hour(activity),
+        "over_time": [{"at": as_date(at), "count": count} for at, count in activity.over_time(now, STRETCHES)],
         "connectivity": _connectivity(study.results.latest, active),
-        "cost": _cost(study, counts.get("counted", 0)),
+        "cost": _cost(study, counts["counted"]),
         "asked_now": [
             {
                 "annotator": each.name,
@@ -149,13 +142,13 @@ def status(study: Study, _: Owner) -> dict[str, Any]:
     }
 
 
-def _per_hour(connection: Connection, study: Served) -> float:
+def _per_hour(activity: Activity) -> float:
     """Judgments per hour, over the last hour or since the first one."""
-    now, first = time.time(), studies.first_judgment(connection, study.id)
-    if first is None:
+    if not activity.times:
         return 0.0
-    span = min(max(now - first, 60.0), 3600.0)
-    return round(studies.stored_since(connection, study.id, now - span) * 3600 / span, 1)
+    now = time.time()
+    span = min(max(now - activity.times[0], 60.0), 3600.0)
+    return round(activity.since(now - span) * 3600 / span, 1)
 
 
 def _connectivity(results: Results, items: int) -> dict[str, Any]:

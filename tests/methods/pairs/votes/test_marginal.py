@@ -149,10 +149,21 @@ def test_few_votes_without_kernels_give_the_same(free, finely, monkeypatch):
     for limit in (0, 1000):
         monkeypatch.setattr(few_votes, "are_few", lambda count, _: count <= limit)  # noqa: B023
         model = model_of(table, free, False)
+        steep = point(model, 11) * [40.0 if k < N_ENTRIES else 1.0 for k in range(model.layout.size)]
+        flat = [model.evaluate(x, possible, HYPER) for x in (point(model, 12), steep)]
         result = model.evaluate(point(model, 11), possible, HYPER, curved=True)
-        found.append((*result, model.gap_curvature, model.gap_quality, model.diagonal()))
+        found.append((*flat[0], *flat[1], *result, model.gap_curvature, model.gap_quality, model.diagonal()))
     for one, other in zip(*found, strict=True):
         assert other == pytest.approx(one, rel=1e-9, abs=1e-12)
+
+
+def test_repeated_small_fits_are_worth_compiling(monkeypatch):
+    """While nothing is compiled, the first fits do without; a session of many does not wait for each of them."""
+    monkeypatch.setattr(few_votes, "is_compiled", lambda _: False)
+    monkeypatch.setattr(few_votes, "DONE", {})
+    assert [few_votes.are_few(few_votes.FEW_NOT_COMPILED // 2, ()) for _ in range(3)] == [True, True, False]
+    assert few_votes.are_few(few_votes.FEW_VOTES, ())
+    assert not few_votes.are_few(few_votes.FEW_VOTES + 1, ("ties",))
 
 
 def test_the_posterior_of_quality_is_bayes_theorem():

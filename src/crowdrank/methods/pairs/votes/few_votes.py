@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, plain_marginal
-from crowdrank.numerics.compiled import is_compiled
+from crowdrank.numerics.compiled import DONE, is_compiled
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
 FEW_VOTES = 500
-FEW_NOT_COMPILED = 2500  # without ties: so many take less time here than it takes to compile the kernels
+FEW_NOT_COMPILED = 20_000  # without ties, in all models so far: take less time here than the compiler
 FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
 
 
@@ -26,7 +26,10 @@ def are_few(count: int, free: tuple[str, ...]) -> bool:
     """Whether so many logistic votes take less time here than the kernels take to be ready; `free`: ties, bias."""
     if count <= FEW_VOTES:
         return True
-    return not free and count <= FEW_NOT_COMPILED and not is_compiled(plain_marginal)
+    if free or is_compiled(plain_marginal):
+        return False
+    done = DONE[plain_marginal] = DONE.get(plain_marginal, 0) + count
+    return done <= FEW_NOT_COMPILED
 
 
 class Ties(NamedTuple):
@@ -107,6 +110,7 @@ class FewMarginal:
     def __init__(self, rows: VoteRows, starts: NDArray[np.int64]) -> None:
         self.rows, self.counts = rows, np.diff(starts)
         self.tied = rows.kind == TIED
+        self.all_won = not self.tied.any()
         self.side = np.where(rows.kind == WON_RIGHT, -1.0, 1.0)
         self.with_votes = np.flatnonzero(self.counts)
         first = starts[self.with_votes]
@@ -128,7 +132,7 @@ class FewMarginal:
             self.of_rates = first, step
 
     def _by_vote(self, of_profiles: Floats) -> Floats:
-        return np.repeat(of_profiles, self.counts, axis=1)
+        return np.repeat(np.ascontiguousarray(of_profiles), self.counts, axis=1)  # transposed: twice the time
 
     def evaluate(
         self,
@@ -144,6 +148,8 @@ class FewMarginal:
         profile, winner, loser, _, weight = self.rows
         self._set_rates(qualities)
         gap = score[winner] - score[loser]
+        if self.all_won and not len(ties) and not len(bias) and not curved:
+            return self._evaluate_plain(gap, qualities.share, slopes.score, posterior)
         right, wrong = self._chances(gap, bias)
         right_density, wrong_density = right * (1 - right), wrong * (1 - wrong)
         mixture = self.eta * right
@@ -182,6 +188,19 @@ class FewMarginal:
             slopes.gap_curvature[:] = weight * curvature
             off = self.rates - _sums(posterior.T, self.rates)
             slopes.gap_quality[:] = weight * _sums(share, answers * self._by_vote(off))
+        return value
+
+    def _evaluate_plain(self, gap: Floats, prior: Floats, slope: Floats, posterior: Floats) -> float:
+        """The same with half of the work: what is drawn from most often."""
+        odds = _exp(-gap)
+        right = 1 / (1 + odds)
+        wrong = odds * right
+        mixture = self.eta * (right - wrong)
+        mixture += wrong + TINY
+        value = self._posterior(mixture, prior, posterior)
+        pull = _sums(np.divide(self._by_vote(posterior.T), mixture, out=mixture), self.rate)
+        pull *= right * wrong * self.rows.weight
+        slope += sum_by(self.rows.loser, pull, len(slope)) - sum_by(self.rows.winner, pull, len(slope))
         return value
 
     def _chances(self, gap: Floats, bias: Floats) -> tuple[Floats, Floats]:
