@@ -145,9 +145,17 @@ class EffectModel:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Chunks of the votes; an annotator's votes are in one, so that threads do not share annotators."""
+        """Chunks of the votes for the information."""
         n_blocks, n = self.n_blocks, self.n_entries
-        buffer = self.n_core**2 + n_blocks * n * (n + self.n_core)
+        return self._parts(self.n_core**2 + n_blocks * n * (n + self.n_core))
+
+    @cached_property
+    def gradient_parts(self) -> list[slice]:
+        """Chunks of the votes for the gradient, which needs less memory."""
+        return self._parts(self.n_core + self.n_blocks * self.n_entries)
+
+    def _parts(self, buffer: int) -> list[slice]:
+        """Chunks of the votes; an annotator's votes are in one, so that threads do not share annotators."""
         most = max(MOST_BUFFER // max(buffer, 1), 1)
         wanted = chunks(len(self.rows.left), 8)[: None if most >= 8 else 1]
         if len(wanted) == 1:
@@ -189,6 +197,19 @@ class EffectModel:
         g, bg, core, block, block_core = sums
         whole = Information(g, bg, own[0], _both(core), _both(block), block_core, _both(own[1]), own[2])
         return sum(value for value, _ in results), whole
+
+    def gradient(self, values: EffectValues) -> tuple[float, tuple[Floats, Floats, Floats]]:
+        """Minus the log-likelihood, and its gradient by the core, the deviations and the annotators' parameters."""
+        own = np.zeros(values.own.shape)
+
+        def run(part: slice) -> tuple[float, Floats, Floats]:
+            core, block = np.zeros(self.n_core), np.zeros(values.block.shape)
+            run_kernel = for_work(kernels.add_gradient, (part.stop - part.start) * 40)
+            return run_kernel(self.rows.part(part), self.at, values, self.normal, core, block, own), core, block
+
+        found = in_parts(run, self.gradient_parts)
+        core, block = (sum(parts[1:], parts[0]) for parts in list(zip(*found, strict=True))[1:])
+        return float(sum(value for value, _, _ in found)), (core, block, own)
 
     def per_annotator(self, name: str, values: EffectValues, *arguments: Any, width: tuple[int, ...] = ()) -> Floats:
         """Sums over each annotator's votes by the kernel of that name."""
