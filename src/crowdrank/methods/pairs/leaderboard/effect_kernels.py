@@ -43,8 +43,8 @@ class EffectRows(NamedTuple):
     place: NDArray[np.int64]  # votes × factors: where the deviations of the vote's level begin in the core; -1: none
     block: Codes  # the category whose deviations have a block of their own, -1: none
 
-    def part(self, rows: slice) -> EffectRows:
-        """Some of the rows."""
+    def taken(self, rows: slice | NDArray[np.intp]) -> EffectRows:
+        """Some of the rows, in this order."""
         columns: list[Any] = [column[rows] for column in self]
         return EffectRows(*columns)
 

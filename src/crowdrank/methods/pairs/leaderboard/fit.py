@@ -18,21 +18,26 @@ from crowdrank.methods.pairs.leaderboard.annotators import (
     quality_columns,
     worth_columns,
 )
-from crowdrank.methods.pairs.leaderboard.categories import category_columns, centred_covariance
+from crowdrank.methods.pairs.leaderboard.categories import category_columns
 from crowdrank.methods.pairs.leaderboard.covariates import Standardised, standardised
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor, fits
+from crowdrank.methods.pairs.leaderboard.posterior import (
+    EffectPosterior,
+    FromCurvature,
+    FromDraws,
+    centred_covariance,
+)
+from crowdrank.methods.pairs.leaderboard.sampler import draws_of
 from crowdrank.methods.pairs.leaderboard.solver import Solution, find_mode, learn, start_spreads
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
-from crowdrank.methods.pairs.votes.posterior import centred, from_curvature
 from crowdrank.methods.result import check_kinds, one_sided_annotators
-from crowdrank.numerics.laplace import Spread
-from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.settings import SettingError
 from crowdrank.study import TIE, Gold, JudgmentError, Judgments, Pairs, Vocabulary
 
 CATEGORY, UNTRUSTED = "category", "untrusted"
 MOST_ENTRIES = 6000
+MOST_SAMPLED_VOTES = 200_000  # with more, the curvature says as much as draws
 START_QUALITY, MOST_QUALITY = 0.8, 0.95
 
 
@@ -170,47 +175,39 @@ class Leaderboard:
             max_iter=settings.max_iter,
             tol=settings.tol,
         )
-        words = self.judgments.vocabulary
-        score = centred(solution.values.core[: words.n_entries], words.entry_task)
-        score = np.where(np.isnan(plain.score), np.nan, score)
-        fields: dict[str, Any] = {"low": None, "high": None, "rank_low": None, "rank_high": None, "gap_error": None}
-        if settings.intervals:
-            inverse = centred_covariance(solution.arrow.core_inverse[: words.n_entries, : words.n_entries], words)
-            spread = Spread(np.diag(inverse).copy(), lambda one, other: inverse[one, other])
-            fields = from_curvature(score, spread, words).fields
-        annotators, more = self._annotators(model, solution, plain)
+        posterior = self._posterior(settings, model, solution)
+        scores = posterior.scores(~np.isnan(plain.score))
+        fields = {name: None for name in ("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws")}
+        annotators, more = self._annotators(model, solution, posterior, plain)
         return replace(
             plain,
-            score=score,
+            score=scores.score,
             fit=solution.fit,
             annotator_columns=annotators,
-            covariate_columns=self._coefficients(model, solution),
-            category_columns=self._categories(model, solution),
+            covariate_columns=self._coefficients(model, posterior),
+            category_columns=self._categories(posterior),
             rank_without=plain.rank if self.judgments.covariates else None,
-            notes=(*plain.notes, *self.covariates.notes, *notes, *more, *self._narrow_note(settings)),
+            notes=(*plain.notes, *self.covariates.notes, *notes, *more),
             settings=_learned(solution),
-            gap_chance=None,
-            draws=None,  # those without the effects
-            **fields,
+            **{**fields, **(scores.fields if settings.intervals else {})},
         )
 
-    def _narrow_note(self, settings: VoteMethodSettings) -> tuple[str, ...]:
-        if not (self.learns_annotators and settings.intervals):
-            return ()
-        what = "with covariates, categories or trusted annotators, intervals of scores are from the curvature"
-        held = "too narrow where annotators differ (they held 83 % of the true scores in simulations)"
-        return (f"{what}, and {held}; if all annotators are good, bradley-terry has right ones",)
+    def _posterior(self, settings: VoteMethodSettings, model: EffectModel, solution: Solution) -> EffectPosterior:
+        """From draws where annotators differ and the votes are not too many, else from the curvature."""
+        words = self.judgments.vocabulary
+        if not (settings.intervals and self.learns_annotators and len(self.pairs) <= MOST_SAMPLED_VOTES):
+            return FromCurvature(model, solution, words)
+        return FromDraws(model, draws_of(model, solution), words)
 
-    def _coefficients(self, model: EffectModel, solution: Solution) -> dict[str, NDArray[Any]] | None:
+    def _coefficients(self, model: EffectModel, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if "coefficient" not in model.slices:
             return None
-        where, deviation = model.slices["coefficient"], self.covariates.deviation
-        value = solution.values.core[where]
-        half = NORMAL_95_ROUNDED * np.sqrt(np.diag(solution.arrow.core_inverse)[where])
+        low, value, high = posterior.shared(model.slices["coefficient"])
+        deviation = self.covariates.deviation
         names = np.empty(len(value), object)
         names[:] = self.judgments.covariates
-        ends = {"coefficient": value, "low": value - half, "high": value + half}
-        per_unit = {"per_unit": value, "per_unit_low": value - half, "per_unit_high": value + half}
+        ends = {"coefficient": value, "low": low, "high": high}
+        per_unit = {"per_unit": value, "per_unit_low": low, "per_unit_high": high}
         return {
             "covariate": names,
             **ends,
@@ -218,26 +215,26 @@ class Leaderboard:
             **{name: column / deviation for name, column in per_unit.items()},
         }
 
-    def _categories(self, model: EffectModel, solution: Solution) -> dict[str, NDArray[Any]] | None:
+    def _categories(self, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if self.pairs.category is None or self.judgments.categories is None:
             return None
-        return category_columns(model, solution, self.judgments, CATEGORY)
+        return category_columns(posterior, self.judgments, CATEGORY)
 
     def _annotators(
-        self, model: EffectModel, solution: Solution, plain: Consensus
+        self, model: EffectModel, solution: Solution, posterior: EffectPosterior, plain: Consensus
     ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
         """The columns of annotators, and a note about what the votes of untrusted ones are worth."""
         columns, pairs, trusted = dict(plain.annotator_columns), self.pairs, self.judgments.trusted
         notes: tuple[str, ...] = ()
         if self.learns_annotators:
-            quality = quality_columns(model, solution, one_sided_annotators(self.judgments))
-            columns |= {**quality, **bias_columns(model, solution, self.judgments.covariates)}
+            quality = quality_columns(model, posterior, one_sided_annotators(self.judgments))
+            columns |= {**quality, **bias_columns(model, posterior, self.judgments.covariates)}
         columns |= consistency_columns(pairs, len(self.judgments.vocabulary.annotators))
         if trusted is not None:
             columns |= agreement_columns(pairs, trusted)
             notes = self._worth_note(model, solution, trusted)
             if self.learns_annotators and trusted.any():
-                columns |= worth_columns(model, solution, trusted, quality)
+                columns |= worth_columns(model, posterior.values, trusted, quality)
         return columns, notes
 
     def _worth_note(self, model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -8,17 +8,26 @@ an arrow.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from crowdrank.methods.pairs.leaderboard.canonical import CanonicalOrder
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import USUAL_QUALITY, EffectModel
 from crowdrank.methods.pairs.leaderboard.solver import FIXED, Arrow, Solution, Spreads, arrow_of, posterior_at, variance_of
-from crowdrank.methods.pairs.votes.sampler import Trajectories
+from crowdrank.methods.pairs.votes.sampler import WANTED_TRADES, Trajectories, controlled_mean
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.task_blocks import inverse_of_triangle
 from crowdrank.study import Floats
+
+
+FEWEST_DRAWS, MOST_DRAWS = 100, 300
+DRAWS_OF_ONE_VOTE = 20_000  # over the root of the number of votes
+MOST_WARM_UP = 60
+START_WIDTH = 0.2
+RESCALED = 2  # groups in an iteration
 
 
 class Evaluation(NamedTuple):
@@ -136,24 +145,75 @@ def _joined(*parts: Floats) -> Floats:
     return np.concatenate([part.ravel() for part in parts])
 
 
-def sample(model: EffectModel, solution: Solution, *, draws: int, warm_up: int, seed: int = 0) -> tuple[Floats, Target]:
-    """Draws of all parameters."""
-    target, rng = Target(model, solution.spreads, solution.values.quality), np.random.default_rng(seed)
-    x = target.point(solution.values)
-    now, total = target.evaluate(x), np.zeros(len(x))
-    chain = Trajectories(ArrowUnits(target, x, solution.arrow), rng)
+class Chain:
+    """A Markov chain whose states are draws from the posterior."""
+
+    def __init__(self, target: Target, solution: Solution, seed: int) -> None:
+        self.target, self.rng = target, np.random.default_rng(seed)
+        self.x = target.point(solution.values)
+        self.now = target.evaluate(self.x)
+        self.width = {name: START_WIDTH for name in target.groups(solution.values)}
+        self.focus(self.x, solution.arrow)
+
+    def focus(self, centre: Floats, arrow: Arrow) -> None:
+        """Measure positions from here."""
+        self.trajectories = Trajectories(ArrowUnits(self.target, centre, arrow), self.rng)
+
+    def move(self, rate: float = 0.0) -> None:
+        """A trajectory, then some groups of parameters times a factor: their common scale changes slowly otherwise.
+
+        The size of these changes is learned with this rate.
+        """
+        self.x, self.now = self.trajectories.move(self.x, self.now, self.target.evaluate)
+        for name in self.rng.permutation(list(self.width))[:RESCALED]:
+            step, x = self.width[name] * self.rng.normal(), self.x.copy()
+            group = self.target.groups(self.target.values(x))[name]
+            group *= math.exp(step)
+            there = self.target.evaluate(x)
+            accepted = math.exp(min(0.0, self.now.value - there.value + group.size * step))
+            if self.rng.random() < accepted:
+                self.x, self.now = x, there
+            self.width[name] *= math.exp(2 * rate * (accepted - WANTED_TRADES))
+
+
+class EffectDraws(NamedTuple):
+    """What was drawn after the warm-up, and the mean, which is less random than that of the draws."""
+
+    core: Floats  # draw × parameter
+    block: Floats  # draw × category × entry
+    own: Floats  # draw × annotator × parameter
+    mean: EffectValues
+
+
+def draws_of(model: EffectModel, solution: Solution) -> EffectDraws:
+    """As many draws as the votes need."""
+    draws = min(max(int(DRAWS_OF_ONE_VOTE / len(model.rows.left) ** 0.5), FEWEST_DRAWS), MOST_DRAWS)
+    order = CanonicalOrder.of(model, solution.values)
+    ordered = order.model(model)
+    target = Target(ordered, solution.spreads, solution.values.quality)
+    found, middle = sample(target, order.solution(ordered, solution), draws=draws, warm_up=min(draws, MOST_WARM_UP))
+    places = target.point(order.values(model, target.values(np.arange(len(middle))))).astype(np.intp)
+    xs, mean = np.empty_like(found), np.empty_like(middle)
+    xs[:, places], mean[places] = found, middle
+    core, block, own = np.split(xs, target.edges, axis=1)
+    return EffectDraws(core, block.reshape(draws, *target.shapes[1]), own.reshape(draws, *target.own), target.values(mean))
+
+
+def sample(target: Target, solution: Solution, *, draws: int, warm_up: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """Draws of all parameters, and their mean."""
+    chain = Chain(target, solution, seed)
+    total = np.zeros(len(chain.x))
     for number in range(warm_up):
         report("posterior", number, warm_up + draws)
-        x, now = chain.move(x, now, target.evaluate)
-        total += x * (warm_up // 4 <= number < warm_up // 2)
-        if number + 1 == warm_up // 2:
+        chain.move(1 / math.sqrt(1 + number))
+        total += chain.x * (warm_up // 4 <= number < warm_up // 2)
+        if number + 1 == warm_up // 2:  # the mode is not the middle
             centre = total / (warm_up // 2 - warm_up // 4)
-            values = target.values(centre)
-            arrow = arrow_of(posterior_at(model, values, target.usual_spreads(target.values(x)))[1])
-            chain = Trajectories(ArrowUnits(target, centre, arrow), rng)
-    xs = np.empty((draws, len(x)))
+            spreads = target.usual_spreads(target.values(chain.x))
+            chain.focus(centre, arrow_of(posterior_at(target.model, target.values(centre), spreads)[1]))
+    xs, gradients = np.empty((2, draws, len(chain.x)))
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
-        x, now = chain.move(x, now, target.evaluate)
-        xs[number] = x
-    return xs, target
+        chain.move()
+        xs[number], gradients[number] = chain.x, chain.now.gradient
+    return xs, controlled_mean(xs, gradients, chain.trajectories.units)[0]

@@ -255,10 +255,10 @@ def sample(
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
         chain.draw_distributions()
-    return Draws(xs, *_controlled_mean(xs, gradients, chain.units), posterior, spread)
+    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread)
 
 
-def _controlled_mean(xs: Floats, gradients: Floats, units: Units) -> tuple[Floats, Floats]:
+def controlled_mean(xs: Floats, gradients: Floats, units: UnitSystem) -> tuple[Floats, Floats]:
     """The mean of the draws, less what the gradients, whose true mean is 0, show to be random; its standard error.
 
     Mira, Solgi, Imparato: Zero variance Markov chain Monte Carlo for Bayesian estimators, Statistics and Computing
