@@ -54,7 +54,7 @@ class CanonicalOrder:
         entry, annotator = _inverse(self.entry), _inverse(self.annotator)
         place, block = rows.place.copy(), rows.block
         for f, (name, where) in enumerate(_core_factors(model).items()):
-            level = (place[:, f] - where.start) // n
+            level = np.maximum(place[:, f] - where.start, 0) // n
             place[:, f] = np.where(place[:, f] >= 0, where.start + _inverse(self.levels[name])[level] * n, -1)
         if model.blocked is not None:
             block = np.where(block >= 0, _inverse(self.levels[model.blocked.name])[block], -1)

@@ -31,11 +31,13 @@ from crowdrank.methods.pairs.leaderboard.sampler import draws_of
 from crowdrank.methods.pairs.leaderboard.solver import Solution, find_mode, learn, start_spreads
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
+from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.methods.result import check_kinds, one_sided_annotators
 from crowdrank.settings import SettingError
 from crowdrank.study import TIE, Gold, JudgmentError, Judgments, Pairs, Vocabulary
 
 CATEGORY, UNTRUSTED = "category", "untrusted"
+FURTHER_VOTE = "further_untrusted_vote"  # what one brings, as a share of what it would if items did not deviate
 MOST_ENTRIES = 6000
 MOST_SAMPLED_VOTES = 200_000  # with more, the curvature says as much as draws
 START_QUALITY, MOST_QUALITY = 0.8, 0.95
@@ -188,7 +190,7 @@ class Leaderboard:
             category_columns=self._categories(posterior),
             rank_without=plain.rank if self.judgments.covariates else None,
             notes=(*plain.notes, *self.covariates.notes, *notes, *more),
-            settings=_learned(solution),
+            settings={**_learned(solution), **self._further_votes(model, solution)},
             **{**fields, **(scores.fields if settings.intervals else {})},
         )
 
@@ -237,6 +239,12 @@ class Leaderboard:
                 columns |= worth_columns(model, posterior.values, trusted, quality)
         return columns, notes
 
+    def _further_votes(self, model: EffectModel, solution: Solution) -> dict[str, float]:
+        trusted = self.judgments.trusted
+        if trusted is None or UNTRUSTED not in solution.spreads.core or not self.learns_annotators:
+            return {}
+        return {FURTHER_VOTE: _further_vote(model, solution, trusted)}
+
     def _worth_note(self, model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> tuple[str, ...]:
         """In votes of trusted annotators, what all votes of the others are worth."""
         own = trusted[self.pairs.annotator]
@@ -260,6 +268,21 @@ class Leaderboard:
             f"{solution.spreads.core[UNTRUSTED]:.2g}"
         )
         return (note,)
+
+
+def _further_vote(model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> float:
+    """What one more vote of an untrusted annotator brings, as a share of what it would if they did not deviate.
+
+    If they know an item with precision P, and it deviates with variance τ², they know its score with precision
+    1 / (1/P + τ²), whose slope by P is 1 / (1 + τ²P)².
+    """
+    values = solution.values
+    quality = values.quality
+    if "quality" in model.own:
+        quality = logistic(values.own[:, model.own["quality"]] + values.core[model.slices["mean quality"].start])
+    known = model.per_annotator("gap_information", values, quality)
+    precision = float(known[~trusted].sum()) / model.n_entries if len(known) == len(trusted) else 0.0
+    return float(1 + solution.spreads.core[UNTRUSTED] ** 2 * precision) ** -2
 
 
 def _information(solution: Solution, vocabulary: Vocabulary) -> float:
