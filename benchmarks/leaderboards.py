@@ -148,7 +148,7 @@ def _centred(values: np.ndarray) -> np.ndarray:
 def pooling(data: Path | None, seeds: int = 5) -> list[str]:
     """The log-loss of held-out votes of sparse categories: pooled, fitted apart, and one fit for all."""
     lines = [
-        "Log-loss of held-out votes (bradley-terry, ties left out); ± is the standard error of the difference to `--by`.\n",
+        "Log-loss of held-out votes (bradley-terry, no ties); ± is the standard error of the difference to `--by`.\n",
         "| votes | `--by` | a fit for each category | one fit for all |",
         "|---|---:|---:|---:|",
     ]
@@ -195,16 +195,22 @@ def _losses(train: pl.DataFrame, test: pl.DataFrame) -> np.ndarray:
     pooled: Any = cr.fit("bradley-terry", cr.judgments(train, by="category"))
     whole: Any = cr.fit("bradley-terry", cr.judgments(train.drop("category")), intervals=False)
     apart = [
-        cr.fit("bradley-terry", cr.judgments(part.drop("category")), intervals=False).ranking.with_columns(category=part["category"][0])
+        cr.fit("bradley-terry", cr.judgments(part.drop("category")), intervals=False).ranking.with_columns(
+            category=part["category"][0]
+        )
         for part in train.partition_by("category")
     ]
-    one = whole.ranking.with_columns(category=None).drop("category").join(train.select("category").unique(), how="cross")
+    one = (
+        whole.ranking.with_columns(category=None).drop("category").join(train.select("category").unique(), how="cross")
+    )
     gaps = []
     for scores in (pooled.categories, pl.concat(apart, how="diagonal"), one):
         known = scores.select("task", "category", left=pl.col("item"), score="score").cast({"left": test["left"].dtype})
         known = known.cast({"category": test["category"].dtype, "task": test["task"].dtype})
         of = [
-            test.select("task", "category", left=side).join(known, on=keys, how="left", maintain_order="left")["score"].fill_null(0.0)
+            test.select("task", "category", left=side)
+            .join(known, on=keys, how="left", maintain_order="left")["score"]
+            .fill_null(0.0)
             for side in ("left", "right")
         ]
         gaps.append((of[0] - of[1]).to_numpy())
@@ -222,7 +228,7 @@ def _loss_line(name: str, losses: np.ndarray) -> str:
 def judges(data: Path) -> list[str]:
     """Do the biases of annotators in one half of the votes agree with those in the other half?"""
     lines = [
-        "Disjoint halves (of tasks, of rankings), crowd-bt with `order_bias`; annotators with 20 votes or more in both.",
+        "Disjoint halves (of tasks, of rankings), crowd-bt with `order_bias`; annotators with 20 votes in both.",
         "`agree`: the difference lies within 1.96 of its standard errors.\n",
         "| votes | bias | annotators | agree | correlation of the halves |",
         "|---|---|---:|---:|---:|",
@@ -268,7 +274,7 @@ def people(data: Path) -> list[str]:
     """Are held-out votes of people predicted better from people and machines than from either alone?"""
     crowd, machine = _rag(data, "pairwise"), _rag(data, "pairwise_llm")
     lines = [
-        "rag_crowd25, a fit for each dimension, crowd-bt; held-out votes of the crowd without ties, 3 random divisions.\n",
+        "rag_crowd25, a fit for each dimension, crowd-bt; held-out votes of people without ties, 3 divisions.\n",
         "| votes of people | measure | people | machines | both, people trusted |",
         "|---|---|---:|---:|---:|",
     ]
@@ -285,7 +291,11 @@ def people(data: Path) -> list[str]:
         losses = np.concatenate(found)
         mean, error = losses.mean(axis=0), (losses - losses[:, -1:]).std(axis=0) / np.sqrt(len(losses))
         right = (losses < np.log(2)).mean(axis=0) + (losses == np.log(2)).mean(axis=0) / 2
-        lines.append(f"| {share:.0%} | log-loss | " + " | ".join(f"{a:.4f} ± {e:.4f}" for a, e in zip(mean[:2], error, strict=False)) + f" | {mean[2]:.4f} |")
+        lines.append(
+            f"| {share:.0%} | log-loss | "
+            + " | ".join(f"{a:.4f} ± {e:.4f}" for a, e in zip(mean[:2], error, strict=False))
+            + f" | {mean[2]:.4f} |"
+        )
         lines.append(f"| | right | {' | '.join(f'{each:.3f}' for each in right)} |")
         print("\n".join(lines[-2:]), flush=True)
     return lines
@@ -298,7 +308,13 @@ def _of_people(train: pl.DataFrame, test: pl.DataFrame, theirs: pl.DataFrame) ->
     losses = []
     for fit in fits:
         known = fit.ranking.select("task", left="item", score="score")
-        of = [test.select("task", left=side).join(known, on=["task", "left"], how="left", maintain_order="left")["score"].fill_null(0.0).to_numpy() for side in ("left", "right")]
+        of = [
+            test.select("task", left=side)
+            .join(known, on=["task", "left"], how="left", maintain_order="left")["score"]
+            .fill_null(0.0)
+            .to_numpy()
+            for side in ("left", "right")
+        ]
         losses.append(np.logaddexp(0, -sign * (of[0] - of[1])))
     return np.array(losses).T
 

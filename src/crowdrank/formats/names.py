@@ -79,8 +79,8 @@ class Names:
         order = seen.arg_sort().to_numpy()
         place = np.empty(len(order), np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
-        for number in numbers:
-            number[:] = place[number]
+        for part in numbers:
+            part[:] = place[part]
         return Coded(seen.gather(order), np.concatenate(numbers))
 
     def finish(self) -> Ids:

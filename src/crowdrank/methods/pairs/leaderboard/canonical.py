@@ -58,9 +58,13 @@ class CanonicalOrder:
             place[:, f] = np.where(place[:, f] >= 0, where.start + _inverse(self.levels[name])[level] * n, -1)
         if model.blocked is not None:
             block = np.where(block >= 0, _inverse(self.levels[model.blocked.name])[block], -1)
-        codes = (column.astype(np.int32) for column in (annotator[rows.annotator], entry[rows.left], entry[rows.right]))
-        renamed = rows._replace(**dict(zip(("annotator", "left", "right"), codes, strict=True)), place=place)
-        renamed = renamed._replace(block=block.astype(np.int32))
+        renamed = rows._replace(
+            annotator=annotator[rows.annotator].astype(np.int32),
+            left=entry[rows.left].astype(np.int32),
+            right=entry[rows.right].astype(np.int32),
+            place=place,
+            block=block.astype(np.int32),
+        )
         order = row_order(renamed.annotator, renamed.left, renamed.right, renamed.outcome, renamed.x)
         result.rows, result._last = renamed.taken(order), None
         return result

@@ -317,44 +317,39 @@ def add_information(rows, at, values, normal, total, curvature):
     return value
 
 
+@kernel(inline="always")
+def answer_slopes(outcome, gap, bias, ties, has_ties, eta, normal, chance, slope, first, second):
+    """Minus the log-probability of the answer; `first` becomes its gradient."""
+    if eta == 1.0 and not has_ties and not normal:
+        return plain_terms(gap + bias, outcome, first, second)
+    answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope)
+    said = 1 - outcome
+    for p in range(4):
+        first[p] = -slope[said, p] / max(chance[said], TINY)
+    return -math.log(max(chance[said], TINY))
+
+
 @kernel
 def add_gradient(rows, at, values, normal, core, block, own):
     """Adds the gradient of minus the log-likelihood; returns the latter."""
+    most, n_own = 5 + 2 * rows.place.shape[1] + rows.x.shape[1], values.own.shape[1]
+    index, kind, factor = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
+    own_kind, own_factor = np.empty(n_own, np.int64), np.empty(n_own)
     chance, slope, first, second = np.empty(3), np.empty((3, 4)), np.empty(4), np.empty((4, 4))
-    value, has_ties, covariates = 0.0, at.ties >= 0, rows.x.shape[1]
+    value = 0.0
     for v in range(len(rows.left)):
-        i, j, k, w, said = rows.left[v], rows.right[v], rows.annotator[v], rows.weight[v], 1 - rows.outcome[v]
+        k, w, c, outcome = rows.annotator[v], rows.weight[v], rows.block[v], rows.outcome[v]
         gap, bias, ties, eta = predictors(v, rows, at, values)
-        if eta == 1.0 and not has_ties and not normal:
-            value += w * plain_terms(gap + bias, rows.outcome[v], first, second)
-        else:
-            answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope)
-            value -= w * math.log(max(chance[said], TINY))
-            for p in range(4):
-                first[p] = -slope[said, p] / max(chance[said], TINY)
-        by_gap, by_bias, by_ties, by_quality = w * first[0], w * first[1], w * first[2], w * first[3]
-        core[i] += by_gap
-        core[j] -= by_gap
-        for f in range(rows.place.shape[1]):
-            if rows.place[v, f] >= 0:
-                core[rows.place[v, f] + i] += by_gap
-                core[rows.place[v, f] + j] -= by_gap
-        if rows.block[v] >= 0:
-            block[rows.block[v], i] += by_gap
-            block[rows.block[v], j] -= by_gap
-        for c in range(covariates):
-            core[at.coefficient + c] += by_gap * rows.x[v, c]
-            if at.own_slope >= 0:
-                own[k, at.own_slope + c] += by_bias * rows.x[v, c]
-        for shared, each, slope_of in (
-            (at.bias, at.own_bias, by_bias),
-            (at.ties, at.own_ties, by_ties),
-            (at.quality, at.own_quality, by_quality),
-        ):
-            if shared >= 0:
-                core[shared] += slope_of
-            if each >= 0:
-                own[k, each] += slope_of
+        value += w * answer_slopes(outcome, gap, bias, ties, at.ties >= 0, eta, normal, chance, slope, first, second)
+        size, _ = core_row(v, rows, at, index, kind, factor)
+        for i in range(size):
+            core[index[i]] += w * first[kind[i]] * factor[i]
+        own_row(v, rows, at, own_kind, own_factor)
+        for i in range(n_own):
+            own[k, i] += w * first[own_kind[i]] * own_factor[i]
+        if c >= 0:
+            block[c, rows.left[v]] += w * first[0]
+            block[c, rows.right[v]] -= w * first[0]
     return value
 
 

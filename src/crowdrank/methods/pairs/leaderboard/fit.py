@@ -179,7 +179,7 @@ class Leaderboard:
         )
         posterior = self._posterior(settings, model, solution)
         scores = posterior.scores(~np.isnan(plain.score))
-        fields = {name: None for name in ("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws")}
+        fields = dict.fromkeys(("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws"))
         annotators, more = self._annotators(model, solution, posterior, plain)
         return replace(
             plain,

@@ -211,8 +211,8 @@ class EffectModel:
         whole = Information(g, bg, own[0], _both(core), _both(block), block_core, _both(own[1]), own[2])
         return sum(value for value, _ in results), whole
 
-    def gradient(self, values: EffectValues) -> tuple[float, tuple[Floats, Floats, Floats]]:
-        """Minus the log-likelihood, and its gradient by the core, the deviations and the annotators' parameters."""
+    def gradient(self, values: EffectValues) -> tuple[float, EffectValues]:
+        """Minus the log-likelihood, and its derivatives by all parameters."""
         own = np.zeros(values.own.shape)
 
         def run(part: slice) -> tuple[float, Floats, Floats]:
@@ -221,8 +221,9 @@ class EffectModel:
             return run_kernel(self.rows.taken(part), self.at, values, self.normal, core, block, own), core, block
 
         found = in_parts(run, self.gradient_parts)
-        core, block = (sum(parts[1:], parts[0]) for parts in list(zip(*found, strict=True))[1:])
-        return float(sum(value for value, _, _ in found)), (core, block, own)
+        _, core, block = zip(*found, strict=True)
+        whole = sum(core[1:], core[0]), sum(block[1:], block[0])
+        return float(sum(value for value, _, _ in found)), EffectValues(*whole, own, values.quality)
 
     def per_annotator(self, name: str, values: EffectValues, *arguments: Any, width: tuple[int, ...] = ()) -> Floats:
         """Sums over each annotator's votes by the kernel of that name."""
@@ -241,9 +242,7 @@ def _both(triangle: Floats) -> Floats:
     return whole
 
 
-def row_order(
-    annotator: Codes, left: Codes, right: Codes, outcome: NDArray[np.int8], x: Floats
-) -> NDArray[np.intp]:
+def row_order(annotator: Codes, left: Codes, right: Codes, outcome: NDArray[np.int8], x: Floats) -> NDArray[np.intp]:
     """By annotator, then by everything else: the result must not depend on the order of rows."""
     keys: list[NDArray[Any]] = [x[:, j] for j in range(min(x.shape[1], 2))]
     pair = (left.astype(np.int64) << 32) + (right.astype(np.int64) << 2) + outcome + 1
