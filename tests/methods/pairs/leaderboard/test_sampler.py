@@ -76,9 +76,8 @@ def test_names_do_not_matter():
     study, pairs = truth.judgments, truth.judgments.pairs
     rng = np.random.default_rng(0)
     item, who, kind = (rng.permutation(size).astype(np.int32) for size in (10, 12, 3))
-    renamed = replace(
-        pairs, left=item[pairs.left], right=item[pairs.right], annotator=who[pairs.annotator], category=kind[pairs.category]
-    )  # fmt: skip
+    renamed = replace(pairs, left=item[pairs.left], right=item[pairs.right])
+    renamed = replace(renamed, annotator=who[pairs.annotator], category=kind[pairs.category])
     one = cr.fit("crowd-bt", study, order_bias=True)
     other = cr.fit("crowd-bt", replace(study, pairs=renamed), order_bias=True)
     assert_allclose(other.low[item], one.low, atol=1e-7)

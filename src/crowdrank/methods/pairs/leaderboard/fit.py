@@ -37,6 +37,7 @@ from crowdrank.settings import SettingError
 from crowdrank.study import TIE, Gold, JudgmentError, Judgments, Pairs, Vocabulary
 
 CATEGORY, UNTRUSTED = "category", "untrusted"
+WORTH = "untrusted_worth"  # of all votes of untrusted annotators, in votes of trusted ones
 FURTHER_VOTE = "further_untrusted_vote"  # what one brings, as a share of what it would if items did not deviate
 MOST_ENTRIES = 6000
 MOST_SAMPLED_VOTES = 200_000  # with more, the curvature says as much as draws
@@ -180,17 +181,17 @@ class Leaderboard:
         posterior = self._posterior(settings, model, solution)
         scores = posterior.scores(~np.isnan(plain.score))
         fields = dict.fromkeys(("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws"))
-        annotators, more = self._annotators(model, solution, posterior, plain)
+        learned = {**_learned(solution), **self._worth(model, solution)}
         return replace(
             plain,
             score=scores.score,
             fit=solution.fit,
-            annotator_columns=annotators,
+            annotator_columns=self._annotators(model, posterior, plain),
             covariate_columns=self._coefficients(model, posterior),
             category_columns=self._categories(posterior),
             rank_without=plain.rank if self.judgments.covariates else None,
-            notes=(*plain.notes, *self.covariates.notes, *notes, *more),
-            settings={**_learned(solution), **self._further_votes(model, solution)},
+            notes=(*plain.notes, *self.covariates.notes, *notes, *self._worth_note(solution, learned)),
+            settings=learned,
             **{**fields, **(scores.fields if settings.intervals else {})},
         )
 
@@ -222,34 +223,25 @@ class Leaderboard:
             return None
         return category_columns(posterior, self.judgments, CATEGORY)
 
-    def _annotators(
-        self, model: EffectModel, solution: Solution, posterior: EffectPosterior, plain: Consensus
-    ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-        """The columns of annotators, and a note about what the votes of untrusted ones are worth."""
+    def _annotators(self, model: EffectModel, posterior: EffectPosterior, plain: Consensus) -> dict[str, NDArray[Any]]:
+        """The columns of annotators."""
         columns, pairs, trusted = dict(plain.annotator_columns), self.pairs, self.judgments.trusted
-        notes: tuple[str, ...] = ()
         if self.learns_annotators:
             quality = quality_columns(model, posterior, one_sided_annotators(self.judgments))
             columns |= {**quality, **bias_columns(model, posterior, self.judgments.covariates)}
         columns |= consistency_columns(pairs, len(self.judgments.vocabulary.annotators))
         if trusted is not None:
             columns |= agreement_columns(pairs, trusted)
-            notes = self._worth_note(model, solution, trusted)
             if self.learns_annotators and trusted.any():
                 columns |= worth_columns(model, posterior.values, trusted, quality)
-        return columns, notes
+        return columns
 
-    def _further_votes(self, model: EffectModel, solution: Solution) -> dict[str, float]:
+    def _worth(self, model: EffectModel, solution: Solution) -> dict[str, float]:
+        """In votes of trusted annotators, what all votes of the others are worth, and what one more of them brings."""
         trusted = self.judgments.trusted
-        if trusted is None or UNTRUSTED not in solution.spreads.core or not self.learns_annotators:
+        own = None if trusted is None else trusted[self.pairs.annotator]
+        if trusted is None or own is None or own.all() or not own.any():
             return {}
-        return {FURTHER_VOTE: _further_vote(model, solution, trusted)}
-
-    def _worth_note(self, model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> tuple[str, ...]:
-        """In votes of trusted annotators, what all votes of the others are worth."""
-        own = trusted[self.pairs.annotator]
-        if own.all() or not own.any():
-            return ()
         pairs = pairs_where(self.pairs, own)
         factors = tuple(replace(each, level=each.level[own]) for each in self.factors() if each.name != UNTRUSTED)
         effects = replace(model.effects, x=self.covariates.x[own], factors=factors)
@@ -258,16 +250,26 @@ class Leaderboard:
         alone = EffectModel(pairs, effects, model.n_entries, model.n_annotators, normal=model.normal)
         start = alone.start(solution.values.core[: model.n_entries], solution.values.quality, solution.spreads.ties)
         found = find_mode(alone, start, solution.spreads, 20, 1e-4)
-        votes = float(len(pairs)) if pairs.weight is None else float(pairs.weight.sum())
         both, people = (_information(each, self.judgments.vocabulary) for each in (solution, found))
-        worth = votes * max(both / max(people, 1e-300) - 1, 0.0)
-        others = float((~own).sum()) if self.pairs.weight is None else float(self.pairs.weight[~own].sum())
+        worth = {WORTH: _weight(pairs) * max(both / max(people, 1e-300) - 1, 0.0)}
+        return worth | ({FURTHER_VOTE: _further_vote(model, solution, trusted)} if self.learns_annotators else {})
+
+    def _worth_note(self, solution: Solution, learned: dict[str, float]) -> tuple[str, ...]:
+        if WORTH not in learned:
+            return ()
+        assert self.judgments.trusted is not None
+        own = self.judgments.trusted[self.pairs.annotator]
+        votes, others = (_weight(pairs_where(self.pairs, each)) for each in (own, ~own))
         note = (
-            f"the {others:,.0f} votes of annotators who are not trusted are worth about {worth:,.0f} votes of trusted "
-            f"ones, who gave {votes:,.0f}; items differ between the two groups with a spread of "
+            f"the {others:,.0f} votes of annotators who are not trusted are worth about {learned[WORTH]:,.0f} votes of "
+            f"trusted ones, who gave {votes:,.0f}; items differ between the two groups with a spread of "
             f"{solution.spreads.core[UNTRUSTED]:.2g}"
         )
         return (note,)
+
+
+def _weight(pairs: Pairs) -> float:
+    return float(len(pairs)) if pairs.weight is None else float(pairs.weight.sum())
 
 
 def _further_vote(model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> float:
