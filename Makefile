@@ -72,6 +72,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/collect.py
 	$(BIN)/python benchmarks/learn.py
+	$(BIN)/python benchmarks/leaderboards.py --data $(CROWDRANK_DATA)
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/server.py
 	$(VENV)-bench/bin/python benchmarks/pairwise.py

@@ -1,20 +1,22 @@
-"""Votes with covariates, categories and biases: do intervals contain the truth, and how long does a fit take?
+"""Votes with covariates, categories and biases: coverage, pooling, judges, people and machines, speed.
 
-    python benchmarks/leaderboards.py coverage [STUDIES]
-    python benchmarks/leaderboards.py speed [VOTES]
+    python benchmarks/leaderboards.py [coverage] [pooling] [judges] [people] [speed] [--studies 20] [--data FOLDER]
 
-`speed` fits 200 models, 30 categories, 10 covariates and 1,000 annotators, and compares the part without categories
-with scikit-learn's logistic regression on the same design and penalty.
+Without names of parts, all of them run. Parts that are not run keep their tables in docs/benchmarks-leaderboards.md.
+`judges`, `people` and half of `pooling` need the folder with rag_crowd25 and wmt13_fr_en.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.special import expit
 
 import crowdrank as cr
@@ -23,9 +25,13 @@ from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects
 from crowdrank.methods.pairs.leaderboard.solver import Spreads, find_mode
 from crowdrank.study import Grades, Judgments, Pairs, Rankings, Vocabulary, ids
 
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks-leaderboards.md"
+EARLIER = "From an earlier run."
+LEVEL = 1.96
+
 
 @dataclass(frozen=True)
-class Sizes:
+class Design:
     """Of a simulated study."""
 
     votes: int
@@ -33,29 +39,40 @@ class Sizes:
     categories: int = 4
     covariates: int = 2
     annotators: int = 30
+    spread: float = 1.0  # of the scores
+    crowd: bool = True  # annotators have qualities, slopes and biases
+    spam: float = 0.0  # share of annotators who guess
+    ties: float = 0.0  # the usual readiness to tie
+    deviation: float = 0.4  # spread of the deviations in categories
 
 
-def simulated(sizes: Sizes, seed: int, *, crowd: bool) -> tuple[Judgments, dict[str, Any]]:
-    """Votes and what they were drawn from; in a crowd, annotators have qualities, slopes and biases."""
+def simulated(design: Design, seed: int) -> tuple[Judgments, dict[str, Any]]:
+    """Votes and what they were drawn from. The first covariate is a length, the last one says whose own family won."""
     rng = np.random.default_rng(seed)
-    n, k, size = sizes.items, sizes.annotators, sizes.votes
+    n, k, size, crowd = design.items, design.annotators, design.votes, design.crowd
     left = rng.integers(n, size=size).astype(np.int32)
     right = ((left + 1 + rng.integers(n - 1, size=size)) % n).astype(np.int32)
-    who, category = rng.integers(k, size=size).astype(np.int32), rng.integers(sizes.categories, size=size)
+    who, category = rng.integers(k, size=size).astype(np.int32), rng.integers(design.categories, size=size)
+    quality = np.where(rng.random(k) < design.spam, 0.5, rng.beta(8, 2, size=k)) if crowd else np.ones(k)
     truth: dict[str, Any] = {
-        "score": rng.normal(size=n),
-        "deviation": 0.4 * rng.normal(size=(sizes.categories, n)),
-        "coefficient": rng.normal(size=sizes.covariates) / 2,
-        "slope": 0.4 * crowd * rng.normal(size=(k, sizes.covariates)),
+        "score": design.spread * rng.normal(size=n),
+        "deviation": design.deviation * rng.normal(size=(design.categories, n)),
+        "coefficient": rng.normal(size=design.covariates) / 2,
+        "slope": 0.4 * crowd * rng.normal(size=(k, design.covariates)),
         "bias": 0.5 * crowd * rng.normal(size=k),
-        "quality": rng.beta(8, 2, size=k) if crowd else np.ones(k),
+        "ties": design.ties * np.exp(0.4 * crowd * rng.normal(size=k)),
+        "quality": quality,
     }
-    x = rng.normal(size=(size, sizes.covariates))
+    x = rng.normal(size=(size, design.covariates))
+    if design.covariates > 1:
+        x[:, -1] = rng.choice([-1.0, 0.0, 0.0, 1.0], size=size)
     z, both = x / np.sqrt((x**2).mean(axis=0)), truth["score"] + truth["deviation"]
     gap = both[category, left] - both[category, right] + z @ truth["coefficient"]
-    own, eta = truth["bias"][who] + (z * truth["slope"][who]).sum(axis=1), truth["quality"][who]
+    own, eta = truth["bias"][who] + (z * truth["slope"][who]).sum(axis=1), quality[who]
     won = rng.random(size) < eta * expit(gap + own) + (1 - eta) * expit(own - gap)
-    outcome = np.where(won, 1, -1).astype(np.int8)
+    ties = truth["ties"][who]
+    tied = rng.random(size) < ties / (ties + 2 * np.cosh(np.minimum(np.abs((2 * eta - 1) * gap / 2), 300)))
+    outcome = np.where(tied, 0, np.where(won, 1, -1)).astype(np.int8)
     words = Vocabulary(
         ids(["all"]),
         ids([f"model{i:03}" for i in range(n)]),
@@ -69,67 +86,273 @@ def simulated(sizes: Sizes, seed: int, *, crowd: bool) -> tuple[Judgments, dict[
         Grades(code, code, number),
         Pairs(who, left, right, outcome, covariates=x, category=category.astype(np.int32)),
         Rankings(code, code, np.zeros(0, bool), code, code, number),
-        covariates=tuple(f"x{j}" for j in range(sizes.covariates)),
-        categories=ids([f"category{c:02}" for c in range(sizes.categories)]),
+        covariates=tuple(f"x{j}" for j in range(design.covariates)),
+        categories=ids([f"category{c:02}" for c in range(design.categories)]),
     )
     return judgments, truth
 
 
-def coverage(studies: int) -> None:
+def coverage(studies: int) -> list[str]:
     """How often the intervals contain the truth."""
-    for method, crowd, votes in (("bradley-terry", False, 2000), ("crowd-bt", True, 6000)):
+    plain, crowd = Design(2000, crowd=False), Design(6000)
+    cells = [("bradley-terry", plain), ("crowd-bt", replace(crowd, votes=1500))]
+    cells += [
+        ("crowd-bt", replace(crowd, spread=spread, spam=spam, ties=ties))
+        for ties in (0.0, 0.6)
+        for spam in (0.0, 0.3)
+        for spread in (1.0, 2.0, 3.0)
+    ]
+    names = "coefficients", "scores", "deviations", "in categories", "left", "longer", "family", "ties", "quality"
+    lines = [
+        f"{studies} studies each, of 15 items, 4 categories, 2 covariates, 30 annotators; 95 % intervals.\n",
+        f"| method | votes | spread | spam | ties | {' | '.join(names)} | CPU s |",
+        "|---" * (len(names) + 6) + "|",
+    ]
+    for method, design in cells:
         hits: dict[str, list[float]] = {}
+        began = time.process_time()
         for seed in range(studies):
-            judgments, truth = simulated(Sizes(votes), seed, crowd=crowd)
-            for name, (low, value, high) in _intervals(method, judgments, truth, crowd=crowd).items():
+            for name, (low, value, high) in _intervals(method, *simulated(design, seed), design).items():
                 hits.setdefault(name, []).append(float(np.mean((low <= value) & (value <= high))))
-        shares = ", ".join(f"{name} {np.mean(values):.3f}" for name, values in hits.items())
-        print(f"{method}, {studies} studies of {votes:,} votes: {shares}")
+        seconds = (time.process_time() - began) / studies
+        shares = " | ".join(f"{np.mean(hits[name]):.3f}" if name in hits else "" for name in names)
+        about = f"{design.votes:,} | {design.spread:g} | {design.spam:.0%} | {'yes' if design.ties else 'no'}"
+        lines.append(f"| {method} | {about} | {shares} | {seconds:.1f} |")
+        print(lines[-1], flush=True)
+    return lines
 
 
-def _intervals(method: str, judgments: Judgments, truth: dict[str, Any], *, crowd: bool) -> dict[str, Any]:
-    found: Any = cr.fit(method, judgments, **({"order_bias": True} if crowd else {}))
+def _intervals(method: str, judgments: Judgments, truth: dict[str, Any], design: Design) -> dict[str, Any]:
+    found: Any = cr.fit(method, judgments, **({"order_bias": True} if design.crowd else {}))
     effects, parts, who = found.covariate_columns, found.category_columns, found.annotator_columns
-    apart = truth["deviation"] - truth["deviation"].mean(axis=1, keepdims=True)
     both = truth["score"] + truth["deviation"]
-    both = both - both.mean(axis=1, keepdims=True)
     result = {
         "coefficients": (effects["low"], truth["coefficient"], effects["high"]),
         "scores": (found.low, truth["score"] - truth["score"].mean(), found.high),
-        "deviations": (parts["deviation_low"], apart.ravel(), parts["deviation_high"]),
-        "scores in categories": (parts["low"], both.ravel(), parts["high"]),
+        "deviations": (parts["deviation_low"], _centred(truth["deviation"]), parts["deviation_high"]),
+        "in categories": (parts["low"], _centred(both), parts["high"]),
     }
-    if crowd:
-        slope = truth["coefficient"][0] + truth["slope"][:, 0]
-        result["left biases"] = who["left_bias_low"], truth["bias"], who["left_bias_high"]
-        result["slopes"] = who["bias_x0_low"], slope, who["bias_x0_high"]
-        result["qualities"] = who["quality_low"], truth["quality"], who["quality_high"]
+    if design.crowd:
+        slopes = truth["coefficient"] + truth["slope"]
+        own = {"left": ("left_bias", truth["bias"]), "quality": ("quality", truth["quality"])}
+        own |= {"longer": ("bias_x0", slopes[:, 0]), "family": ("bias_x1", slopes[:, 1])}
+        own |= {"ties": ("tie_threshold", truth["ties"])} if design.ties else {}
+        result |= {name: (who[f"{column}_low"], value, who[f"{column}_high"]) for name, (column, value) in own.items()}
     return result
 
 
-def speed(votes: int) -> None:
+def _centred(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values - values.mean(axis=1, keepdims=True)).ravel()
+
+
+def pooling(data: Path | None, seeds: int = 5) -> list[str]:
+    """The log-loss of held-out votes of sparse categories: pooled, fitted apart, and one fit for all."""
+    lines = [
+        "Log-loss of held-out votes (bradley-terry, no ties); ± is the standard error of the difference to `--by`.\n",
+        "| votes | `--by` | a fit for each category | one fit for all |",
+        "|---|---:|---:|---:|",
+    ]
+    for deviation in (0.0, 0.3, 0.6, 1.0):
+        losses = []
+        for seed in range(seeds):
+            design = Design(4000, 12, 20, 0, 10, crowd=False, deviation=deviation)
+            judgments, _ = simulated(design, seed)
+            table = _table(judgments)
+            # Sparse: later categories keep fewer and fewer of their votes.
+            keep = np.random.default_rng(seed).random(len(table)) < 0.8 ** table["category"].to_numpy()
+            losses.append(_losses(table.filter(keep), table.filter(~keep)))
+        lines.append(_loss_line(f"simulated, 20 categories, deviations {deviation:g}", np.concatenate(losses)))
+        print(lines[-1], flush=True)
+    if data is not None:
+        table = _rag(data, "pairwise").filter(pl.col("winner") != "tie")
+        for share in (0.05, 0.2, 0.5):
+            rng, losses = np.random.default_rng(0), []
+            for _ in range(seeds):
+                keep = rng.random(len(table)) < share
+                losses.append(_losses(table.filter(keep), table.filter(~keep)))
+            lines.append(_loss_line(f"rag_crowd25, 7 dimensions, {share:.0%} of the votes", np.concatenate(losses)))
+            print(lines[-1], flush=True)
+    return lines
+
+
+def _table(judgments: Judgments) -> pl.DataFrame:
+    pairs = judgments.pairs
+    winner = np.where(pairs.outcome > 0, pairs.left, pairs.right)
+    columns = {"left": pairs.left, "right": pairs.right, "winner": winner, "category": pairs.category}
+    return pl.DataFrame({"task": "all", "annotator": "all", **columns})
+
+
+def _rag(data: Path, name: str) -> pl.DataFrame:
+    """Votes of rag_crowd25; the topic is the task, the dimension the category."""
+    table = pl.read_csv(data / "rag_crowd25" / f"{name}.csv.gz")
+    parts = pl.col("task").str.split("/")
+    return table.with_columns(task=parts.list.first(), category=parts.list.last())
+
+
+def _losses(train: pl.DataFrame, test: pl.DataFrame) -> np.ndarray:
+    """The loss of each held-out vote under the three fits."""
+    keys = ["task", "category", "left"]
+    pooled: Any = cr.fit("bradley-terry", cr.judgments(train, by="category"))
+    whole: Any = cr.fit("bradley-terry", cr.judgments(train.drop("category")), intervals=False)
+    apart = [
+        cr.fit("bradley-terry", cr.judgments(part.drop("category")), intervals=False).ranking.with_columns(
+            category=part["category"][0]
+        )
+        for part in train.partition_by("category")
+    ]
+    one = (
+        whole.ranking.with_columns(category=None).drop("category").join(train.select("category").unique(), how="cross")
+    )
+    gaps = []
+    for scores in (pooled.categories, pl.concat(apart, how="diagonal"), one):
+        known = scores.select("task", "category", left=pl.col("item"), score="score").cast({"left": test["left"].dtype})
+        known = known.cast({"category": test["category"].dtype, "task": test["task"].dtype})
+        of = [
+            test.select("task", "category", left=side)
+            .join(known, on=keys, how="left", maintain_order="left")["score"]
+            .fill_null(0.0)
+            for side in ("left", "right")
+        ]
+        gaps.append((of[0] - of[1]).to_numpy())
+    sign = np.where(test["winner"] == test["left"], 1.0, -1.0)
+    return np.asarray(np.logaddexp(0, -sign * np.array(gaps))).T
+
+
+def _loss_line(name: str, losses: np.ndarray) -> str:
+    mean = losses.mean(axis=0)
+    error = (losses - losses[:, :1]).std(axis=0) / np.sqrt(len(losses))
+    others = " | ".join(f"{mean[i]:.4f} ± {error[i]:.4f}" for i in (1, 2))
+    return f"| {name} | {mean[0]:.4f} | {others} |"
+
+
+def judges(data: Path) -> list[str]:
+    """Do the biases of annotators in one half of the votes agree with those in the other half?"""
+    lines = [
+        "Disjoint halves (of tasks, of rankings), crowd-bt with `order_bias`; annotators with 20 votes in both.",
+        "`agree`: the difference lies within 1.96 of its standard errors.\n",
+        "| votes | bias | annotators | agree | correlation of the halves |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for name, halves in (("rag_crowd25", _rag_halves(data)), ("wmt13_fr_en", _wmt_halves(data))):
+        one, other = (cr.fit("crowd-bt", cr.judgments(half), order_bias=True).annotators for half in halves)
+        both = one.filter(pl.col("judgments") >= 20).join(other.filter(pl.col("judgments") >= 20), on="annotator")
+        for column, logarithm in (("left_bias", False), ("tie_threshold", True)):
+            ends = [_ends(both, column, suffix, logarithm) for suffix in ("", "_right")]
+            error = np.hypot(*((high - low) / (2 * LEVEL) for low, _, high in ends))
+            agree = np.mean(np.abs(ends[0][1] - ends[1][1]) <= LEVEL * error)
+            r = np.corrcoef(ends[0][1], ends[1][1])[0, 1]
+            lines.append(f"| {name} | {column} | {len(both)} | {agree:.3f} | {r:.2f} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def _ends(table: pl.DataFrame, column: str, suffix: str, logarithm: bool) -> list[np.ndarray]:
+    found = [table[f"{column}{end}{suffix}"].to_numpy() for end in ("_low", "", "_high")]
+    return [np.log(each) for each in found] if logarithm else found
+
+
+def _rag_halves(data: Path) -> Iterator[pl.DataFrame]:
+    votes = pl.read_csv(data / "rag_crowd25" / "pairwise.csv.gz")
+    tasks = votes["task"].unique().sort().shuffle(seed=0)
+    for half in (tasks[::2], tasks[1::2]):
+        yield votes.filter(pl.col("task").is_in(half.to_list()))
+
+
+def _wmt_halves(data: Path) -> Iterator[pl.DataFrame]:
+    """Pairs of each ranking, in the order in which its translations were shown; all sentences are one task."""
+    rows = pl.read_csv(data / "wmt13_fr_en" / "rankings.csv.gz")
+    pairs = rows.join(rows, on=["hit", "annotator", "split"], suffix="_b").filter(pl.col("slot") < pl.col("slot_b"))
+    better, worse = pl.col("rank") < pl.col("rank_b"), pl.col("rank") > pl.col("rank_b")
+    winner = pl.when(better).then(pl.lit("left")).when(worse).then(pl.lit("right")).otherwise(pl.lit("tie"))
+    votes = pairs.select("annotator", "hit", "split", left="item", right="item_b", winner=winner)
+    number = votes.select("split", "hit").hash_rows(seed=0) % 2
+    for half in (0, 1):
+        yield votes.filter(number == half).drop("hit", "split")
+
+
+def people(data: Path) -> list[str]:
+    """Are held-out votes of people predicted better from people and machines than from either alone?"""
+    crowd, machine = _rag(data, "pairwise"), _rag(data, "pairwise_llm")
+    lines = [
+        "rag_crowd25, a fit for each dimension, crowd-bt; held-out votes of people without ties, 3 divisions.\n",
+        "| votes of people | measure | people | machines | both, people trusted |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for share in (0.02, 0.05, 0.2, 0.5):
+        found = []
+        for seed in range(3):
+            keep = np.random.default_rng(seed).random(len(crowd)) < share
+            for dimension in crowd["category"].unique().sort():
+                train, test, theirs = (
+                    table.filter(pl.col("category") == dimension).drop("category")
+                    for table in (crowd.filter(keep), crowd.filter(~keep), machine)
+                )
+                found.append(_of_people(train, test.filter(pl.col("winner") != "tie"), theirs))
+        losses = np.concatenate(found)
+        mean, error = losses.mean(axis=0), (losses - losses[:, -1:]).std(axis=0) / np.sqrt(len(losses))
+        right = (losses < np.log(2)).mean(axis=0) + (losses == np.log(2)).mean(axis=0) / 2
+        lines.append(
+            f"| {share:.0%} | log-loss | "
+            + " | ".join(f"{a:.4f} ± {e:.4f}" for a, e in zip(mean[:2], error, strict=False))
+            + f" | {mean[2]:.4f} |"
+        )
+        lines.append(f"| | right | {' | '.join(f'{each:.3f}' for each in right)} |")
+        print("\n".join(lines[-2:]), flush=True)
+    return lines
+
+
+def _of_people(train: pl.DataFrame, test: pl.DataFrame, theirs: pl.DataFrame) -> np.ndarray:
+    both = cr.judgments(pl.concat([train, theirs]), trusted=train["annotator"].unique().to_list())
+    fits = [cr.fit("crowd-bt", each) for each in (cr.judgments(train), cr.judgments(theirs), both)]
+    sign = np.where(test["winner"] == test["left"], 1.0, -1.0)
+    losses = []
+    for fit in fits:
+        known = fit.ranking.select("task", left="item", score="score")
+        of = [
+            test.select("task", left=side)
+            .join(known, on=["task", "left"], how="left", maintain_order="left")["score"]
+            .fill_null(0.0)
+            .to_numpy()
+            for side in ("left", "right")
+        ]
+        losses.append(np.logaddexp(0, -sign * (of[0] - of[1])))
+    return np.array(losses).T
+
+
+def speed(votes: int) -> list[str]:
     """Seconds of a whole fit, and of one penalised regression beside scikit-learn."""
-    judgments, truth = simulated(Sizes(votes, 200, 30, 10, 1000), 0, crowd=True)
+    judgments, truth = simulated(Design(votes, 200, 30, 10, 1000), 0)
+    lines = [
+        f"{votes:,} votes, 200 models, 30 categories, 10 covariates, 1,000 annotators, with all intervals.\n",
+        "| | seconds | CPU seconds | |",
+        "|---|---:|---:|---|",
+    ]
     for method in ("bradley-terry", "crowd-bt"):
-        start = time.perf_counter()
-        found: Any = cr.fit(method, judgments)
-        taken = time.perf_counter() - start
+        cr.fit(method, simulated(Design(20_000, 200, 30, 10, 1000), 0)[0])  # compiles
+        found, taken = _timed(lambda method=method: cr.fit(method, judgments))
         agree = np.corrcoef(found.score, truth["score"])[0, 1]
-        print(f"{method}, {votes:,} votes: {taken:.1f} s, {found.fit.steps} steps, correlation {agree:.3f}")
+        lines.append(f"| {method} | {taken} | {found.fit.steps} steps, correlation with the truth {agree:.3f} |")
+        print(lines[-1], flush=True)
     pairs = replace(judgments.pairs, annotator=np.zeros(votes, np.int32))
     x = standardised(pairs, judgments.covariates, 200).x
     find_once = _penalised(pairs, x)
     find_once()  # compiles
-    start = time.perf_counter()
-    ours = find_once()
-    middle = time.perf_counter()
-    theirs = _scikit_learn(pairs, x)
-    end = time.perf_counter()
-    print(f"penalised regression: {middle - start:.2f} s; scikit-learn {end - middle:.2f} s")
-    print(f"largest difference of scores and coefficients: {np.abs(ours - theirs).max():.1e}")
+    ours, our_time = _timed(find_once)
+    theirs, their_time = _timed(lambda: _scikit_learn(pairs, x))
+    lines.append(f"| style control, spreads given | {our_time} | with the covariance for intervals |")
+    apart = f"largest difference of scores and coefficients {np.abs(ours - theirs).max():.0e}"
+    lines.append(f"| scikit-learn's logistic regression, same design and penalty | {their_time} | {apart} |")
+    print("\n".join(lines[-2:]), flush=True)
+    return lines
 
 
-def _penalised(pairs: Pairs, x: np.ndarray) -> Any:
+def _timed(work: Callable[[], Any]) -> tuple[Any, str]:
+    began, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return result, f"{time.perf_counter() - began:.2f} | {time.process_time() - cpu:.2f}"
+
+
+def _penalised(pairs: Pairs, x: np.ndarray) -> Callable[[], np.ndarray]:
     def run() -> np.ndarray:
         model = EffectModel(pairs, Effects(x), 200, 1, normal=False)
         spreads = Spreads({"score": 1.0, "coefficient": 1.0}, {}, 0.0)
@@ -150,6 +373,43 @@ def _scikit_learn(pairs: Pairs, x: np.ndarray) -> np.ndarray:
     return np.asarray(fit.coef_[0])
 
 
+TITLES = {
+    "coverage": "Do intervals contain the truth?",
+    "pooling": "Do sparse categories borrow strength?",
+    "judges": "Do two halves of the votes agree on biases?",
+    "people": "People and machines in one fit",
+    "speed": "Seconds",
+}
+
+
+def _sections() -> dict[str, str]:
+    """The sections of the page as it is, by their titles."""
+    if not PAGE.exists():
+        return {}
+    parts = (part.split("\n", 1) for part in PAGE.read_text().split("\n## ")[1:])
+    return {title: f"{EARLIER} {text.replace(EARLIER, '').strip()}" for title, text in parts}
+
+
+def main() -> None:
+    """Run the parts that are named, and write the page."""
+    words = sys.argv[1:]
+    options = {words[at][2:]: words[at + 1] for at in range(len(words)) if words[at].startswith("--")}
+    named = [word for word in words if word in TITLES] or list(TITLES)
+    data = Path(options["data"]) if "data" in options else None
+    run: dict[str, Callable[[], list[str]]] = {
+        "coverage": lambda: coverage(int(options.get("studies", 20))),
+        "pooling": lambda: pooling(data),
+        "speed": lambda: speed(1_000_000),
+    }
+    if data is not None:
+        run |= {"judges": lambda: judges(data), "people": lambda: people(data)}
+    sections = _sections()
+    for part in (part for part in named if part in run):
+        sections[TITLES[part]] = "\n".join(run[part]())
+        about = "Made by `python benchmarks/leaderboards.py --data FOLDER`, part by part."
+        head = f"# Leaderboards: covariates, categories, judges\n\n{about}\n"
+        PAGE.write_text("\n".join([head, *(f"## {t}\n\n{sections[t]}\n" for t in TITLES.values() if t in sections)]))
+
+
 if __name__ == "__main__":
-    what, size = (*sys.argv[1:], "")[:2]
-    {"coverage": lambda: coverage(int(size or 40)), "speed": lambda: speed(int(size or 1_000_000))}[what]()
+    main()

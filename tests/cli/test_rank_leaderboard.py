@@ -128,3 +128,24 @@ def test_wrong_options_are_refused(run, options, said):
     done = run("rank", "arena.csv", *options.split())
     assert done.code == 2
     assert said in " ".join(done.err.split())
+
+
+@pytest.mark.usefixtures("folder")
+def test_next_asks_people_where_machines_share_a_taste(run):
+    """A thousand votes of machines whose taste differs from people's: one more of them brings nearly nothing."""
+    rng = np.random.default_rng(1)
+    who = rng.choice(["ann", "bob", "llm1", "llm2"], 1200, p=[0.1, 0.1, 0.4, 0.4])
+    left, right = rng.permuted(np.tile(np.arange(25), (1200, 1)), axis=1)[:, :2].T
+    score = np.where(np.char.startswith(who, "llm")[:, None], *rng.normal(size=(2, 1, 25)))
+    gap = score[np.arange(1200), left] - score[np.arange(1200), right]
+    winner = np.where(rng.logistic(size=1200) < gap, left, right)
+    pl.DataFrame({"annotator": who, "left": left, "right": right, "winner": winner}).write_csv("votes.csv")
+    pl.DataFrame({"annotator": ["ann", "bob"]}).write_csv("people.csv")
+    pl.DataFrame({"annotator": ["llm1", "llm2"], "cost": [0.5, 0.5]}).write_csv("costs.csv")
+    asked = []
+    for trust in ((), ("--trust", "people.csv")):
+        done = run("next", "votes.csv", "--costs", "costs.csv", "--count", "3", "--json", *trust)
+        assert done.code == 0, done.err
+        asked.append({question["annotator"] for question in json.loads(done.out)["questions"]})
+    assert asked[0] <= {"llm1", "llm2"}
+    assert asked[1] <= {"ann", "bob"}

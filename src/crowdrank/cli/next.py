@@ -78,6 +78,7 @@ def next_questions(
             show_default=False,
         ),
     ] = None,
+    trust: options.Trust = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -153,7 +154,7 @@ def next_questions(
 
     Example: crowdrank next votes.csv --annotator ann --count 5
     """
-    options.check_outputs([out], [*files, *options.given(items, costs, outstanding)])
+    options.check_outputs([out], [*files, *options.given(items, costs, trust, outstanding)])
     texts = options.assignments(settings, "--set")
     from crowdrank import formats
     from crowdrank.collect import questions
@@ -162,7 +163,7 @@ def next_questions(
 
     if policy is not None:
         _policy(policy, texts, gamma)  # report mistakes before reading anything
-    judgments = options.JudgmentFiles(files, options.column_names(column, left, right), top_k).read()
+    judgments = options.JudgmentFiles(files, options.column_names(column, left, right), top_k, trust=trust).read()
     chosen = _policy(policy or questions.usual_policy(judgments), texts, gamma)
     with screen.progress():
         state = State.start().refit(judgments) if chosen.asks != "grades" else None

@@ -105,6 +105,14 @@ Report = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write a report: one .html page that needs no network.", show_default=False),
 ]
+Trust = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file with the column annotator: those by whom the others are measured.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[
     int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers: the same seed, the same result.")
 ]

@@ -178,14 +178,7 @@ def rank(
         Path | None,
         typer.Option(metavar="FILE", help="Write the effect of each covariate to this file.", show_default=False),
     ] = None,
-    trust: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file with the column annotator: those by whom the others are measured.",
-            show_default=False,
-        ),
-    ] = None,
+    trust: options.Trust = None,
     csv_safe: options.CsvSafe = False,
     report: options.Report = None,
     report_gold: Annotated[

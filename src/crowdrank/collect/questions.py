@@ -20,6 +20,8 @@ from crowdrank.consensus import frame_of
 from crowdrank.convert import as_pairs
 from crowdrank.formats import judgments as read_frames
 from crowdrank.formats.source import Source, of_frame
+from crowdrank.methods import catalogue
+from crowdrank.methods.pairs.leaderboard.fit import FURTHER_VOTE
 from crowdrank.numerics.seeds import generator
 from crowdrank.settings import check_positive, check_share, check_whole_number
 from crowdrank.study import Floats, Ids, Judgments, Vocabulary, entries_in, ids, recode
@@ -57,7 +59,8 @@ def next_questions(
     - `state`: the current state of the collection; the default is a fit to the judgments.
     - `items`: a table of the items in rotation, with the column item and optional columns task and owner (an annotator
       who is not asked about the item). It may have items without judgments. The default is all judged items.
-    - `cost` of an answer by annotator, default 1: gains are per unit of it.
+    - `cost` of an answer by annotator, default 1: gains are per unit of it. Where the judgments name trusted
+      annotators, the gain of others' answers is smaller by what they all share with each other and not with those.
     - `repeat`: several annotators may get the same pair.
     - `outstanding`: questions that were asked before and are not answered yet, as a data frame like the result.
     - `most_share` of all judgments, so far and asked now, that anyone may give. By default three times an equal share
@@ -81,7 +84,11 @@ def next_questions(
     vocabulary, allowed = rotation(_with_annotators(vocabulary, named, cost), items)
     available = None if named is None else recode(named, vocabulary.annotators).astype(np.int32)
     allowed[[str(name) in set(map(str, away)) for name in vocabulary.annotators]] = False
-    limits = Limits(allowed, _costs(vocabulary.annotators, cost), np.zeros(0, np.int64))
+    costs = _costs(vocabulary.annotators, cost)
+    if judgments.trusted is not None:
+        trusted = judgments.vocabulary.annotators[judgments.trusted]
+        costs[recode(vocabulary.annotators, trusted) < 0] /= further_untrusted_vote(judgments)
+    limits = Limits(allowed, costs, np.zeros(0, np.int64))
     if isinstance(chosen, GradePolicy):
         asked = [] if outstanding is None else _outstanding_grades(outstanding, vocabulary)
         return grade_questions(
@@ -181,6 +188,14 @@ def _costs(annotators: Ids, cost: Mapping[Any, float] | None) -> Floats:
         check_positive(f"cost of {name!r}", value)
         costs[[str(other) == str(name) for other in annotators]] = value
     return costs
+
+
+def further_untrusted_vote(judgments: Judgments) -> float:
+    """What one more vote of an annotator who is not trusted brings, as a share of what it would by their quality."""
+    if "pairs" not in judgments.kinds:
+        return 1.0
+    found = catalogue.fit("crowd-bt", judgments, intervals=False)
+    return float(found.settings.get(FURTHER_VOTE, 1.0))
 
 
 def _frame(questions: Sequence[Question], vocabulary: Vocabulary, seed: int) -> Any:

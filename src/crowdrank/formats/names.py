@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,22 +43,45 @@ class Names:
         if (distinct != distinct.str.strip_chars()).any():  # quick to check: far fewer than rows
             values = text = text.str.strip_chars()
             distinct = text.unique().sort()
+        self._keep_originals(values, text, distinct)
+        return Coded(distinct, text.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32))
+
+    def _keep_originals(self, values: pl.Series, text: pl.Series, distinct: pl.Series) -> None:
         if values.dtype == pl.String or values.dtype.is_nested():
             self.originals.update(zip(distinct, distinct, strict=True))
         else:
             firsts = text.arg_unique()
             self.originals.update(zip(text.gather(firsts), values.gather(firsts).to_list(), strict=True))
-        return Coded(distinct, text.cast(pl.Enum(distinct)).to_physical().to_numpy().astype(np.int32))
 
     def add_pieces(self, pieces: Iterable[pl.Series]) -> Coded:
-        """The same for a column that comes in pieces."""
-        first, *rest = parts = [self.add(piece) for piece in pieces]
-        if not rest:
-            return first
-        distinct = pl.concat([part.distinct for part in parts]).unique().sort()
-        texts = pl.Enum(distinct)
-        tables = (part.distinct.cast(texts).to_physical().to_numpy().astype(np.int32) for part in parts)
-        return Coded(distinct, np.concatenate([table[part.number] for table, part in zip(tables, parts, strict=True)]))
+        """The same for a column that comes in pieces, of which only names that are new need memory."""
+        rest = iter(pieces)
+        first, second = next(rest), next(rest, None)
+        if second is None:
+            return self.add(first)
+        seen, numbers = pl.Series([], dtype=pl.String), []
+        known = pl.Enum(seen)
+        for values in chain((first, second), rest):
+            text = as_text(values)
+            number = text.cast(known, strict=False)
+            if number.null_count():
+                new = text.filter(number.is_null())
+                if (new != new.str.strip_chars()).any():
+                    values = text = text.str.strip_chars()
+                    number = text.cast(known, strict=False)
+                    new = text.filter(number.is_null())
+                names = new.unique()
+                self._keep_originals(values.filter(number.is_null()), new, names)
+                seen = pl.concat([seen, names])
+                known = pl.Enum(seen)
+                number = text.cast(known)
+            numbers.append(number.to_physical().to_numpy().astype(np.int32))
+        order = seen.arg_sort().to_numpy()
+        place = np.empty(len(order), np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        for part in numbers:
+            part[:] = place[part]
+        return Coded(seen.gather(order), np.concatenate(numbers))
 
     def finish(self) -> Ids:
         """All names, sorted by their text; call it before `codes`."""

@@ -22,7 +22,9 @@ def settled(consensus: Consensus, *, top: int = 1, level: float = 0.95, seed: in
     Columns: task, item, rank; best, the probability that no other item of the task is better; expected_rank; in_top,
     the probability of being among the best `top`; settled, whether it is at least `level` that the item is, or is not,
     among them; votes_factor, how many times as many votes, given as these were, would show at 95 % that the item is
-    better than the next one (1 where they do already; empty for the last). Scores count as independent and normal.
+    better than the next one (1 where they do already; empty for the last); more_votes, how many more these are. Where
+    annotators are trusted, more_trusted_votes is how many more votes of these alone would do. Scores count as
+    independent and normal.
 
     >>> import crowdrank as cr
     >>> study = cr.simulate.pairs(items=6, annotators=10, votes=3000, seed=1)
@@ -48,6 +50,7 @@ def settled(consensus: Consensus, *, top: int = 1, level: float = 0.95, seed: in
         "settled": np.maximum(in_top, 1 - in_top) >= level,
         "votes_factor": _votes_factor(consensus),
     }
+    columns |= _more_votes(consensus, columns["votes_factor"])
     ranked = order[consensus.rank[order] > 0]
     return frame_of({name: column[ranked] for name, column in columns.items()}, words.frame).to_native()
 
@@ -68,6 +71,17 @@ def _chances(consensus: Consensus, top: int, rng: np.random.Generator) -> tuple[
         best[entries], expected[entries] = (places == 1).mean(axis=0), places.mean(axis=0)
         in_top[entries] = (places <= top).mean(axis=0)
     return best, expected, in_top
+
+
+def _more_votes(consensus: Consensus, factor: Floats) -> dict[str, Floats]:
+    """How many more votes are wanted: given as these were, and of trusted annotators alone."""
+    given = consensus.annotator_columns["judgments"]
+    columns = {"more_votes": np.ceil((factor - 1) * float(given.sum()))}
+    worth = consensus.settings.get("untrusted_worth")
+    if worth is not None:
+        own = float(given[consensus.annotator_columns["trusted"]].sum())
+        columns["more_trusted_votes"] = np.ceil((factor - 1) * (own + worth))
+    return columns
 
 
 def _votes_factor(consensus: Consensus) -> Floats:

@@ -76,7 +76,7 @@ def test_sparse_categories_borrow_from_the_whole():
 def test_biases_of_annotators_are_found():
     """Slopes and biases of single annotators, in a crowd with qualities below 1."""
     quality = np.random.default_rng(1).beta(8, 2, size=10)
-    truth = simulated(seed=3, annotators=10, votes=6000, slope=0.6, bias=0.8, quality=quality, ties=0.4)
+    truth = simulated(seed=3, annotators=10, votes=3500, slope=0.6, bias=0.8, quality=quality, ties=0.4)
     found = cr.fit("crowd-bt", truth.judgments, order_bias=True).annotator_columns
     assert np.corrcoef(found["left_bias"], truth.bias)[0, 1] > 0.9
     assert np.corrcoef(found["bias_x0"], truth.slope[:, 0])[0, 1] > 0.8

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel
-from crowdrank.methods.pairs.leaderboard.solver import Solution
+from crowdrank.methods.pairs.leaderboard.posterior import EffectPosterior
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.methods.verdicts import FEWEST, QUALITY, crowd_posterior, words_for
 from crowdrank.numerics.groups import run_starts
@@ -20,21 +21,21 @@ from crowdrank.study import LEFT, Floats, Pairs
 Columns = dict[str, NDArray[Any]]
 
 
-def quality_columns(model: EffectModel, solution: Solution, one_sided: NDArray[np.bool_]) -> Columns:
+def quality_columns(model: EffectModel, posterior: EffectPosterior, one_sided: NDArray[np.bool_]) -> Columns:
     """Quality with its interval, and the verdict."""
-    odds, error = _together(solution, model.own["quality"], model.slices["mean quality"].start)
-    low, mean, high = logistic(odds + NORMAL_95_ROUNDED * error * np.array([[-1.0], [0.0], [1.0]]))
-    logs = model.per_annotator("quality_logs", solution.values, QUALITY, width=(len(QUALITY),))
+    odds = posterior.of_annotators(model.own["quality"], model.slices["mean quality"].start)
+    low, mean, high = logistic(np.array(odds))
+    logs = model.per_annotator("quality_logs", posterior.values, QUALITY, width=(len(QUALITY),))
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-    posterior = crowd_posterior(likelihood)
-    verdict = words_for(np.broadcast_to(QUALITY, posterior.shape), posterior, likelihood)
-    given = np.bincount(model.rows.annotator, model.rows.weight, len(posterior))
+    shares = crowd_posterior(likelihood)
+    verdict = words_for(np.broadcast_to(QUALITY, shares.shape), shares, likelihood)
+    given = np.bincount(model.rows.annotator, model.rows.weight, len(shares))
     verdict[given < FEWEST] = "unclear"
     verdict[one_sided] = "one-sided"
     return {"quality": mean, "verdict": verdict, "quality_low": low, "quality_high": high}
 
 
-def bias_columns(model: EffectModel, solution: Solution, names: Sequence[str]) -> Columns:
+def bias_columns(model: EffectModel, posterior: EffectPosterior, names: Sequence[str]) -> Columns:
     """Biases of annotators, the mean of all and their own together, and their readiness to tie; with intervals."""
     places = {"bias": ("left_bias", "mean bias", 0), "ties": ("tie_threshold", "mean ties", 0)}
     places |= {f"slope {j}": (f"bias_{name}", "coefficient", j) for j, name in enumerate(names)}
@@ -43,19 +44,10 @@ def bias_columns(model: EffectModel, solution: Solution, names: Sequence[str]) -
         if own == "quality":
             continue
         title, shared, offset = places[own]
-        mean, error = _together(solution, at, model.slices[shared].start + offset)
-        ends = mean + NORMAL_95_ROUNDED * error * np.array([[-1.0], [0.0], [1.0]])
+        ends = np.array(posterior.of_annotators(at, model.slices[shared].start + offset))
         low, middle, high = np.exp(ends) if own == "ties" else ends
         columns |= {title: middle, f"{title}_low": low, f"{title}_high": high}
     return columns
-
-
-def _together(solution: Solution, at: int, shared: int) -> tuple[Floats, Floats]:
-    """The sum of a parameter of each annotator and one of the core, and its standard error."""
-    arrow, values = solution.arrow, solution.values
-    across = -(arrow.own_map[:, at] @ arrow.core_inverse[:, shared])
-    variance = arrow.own_variance[:, at] + arrow.core_inverse[shared, shared] + 2 * across
-    return values.own[:, at] + values.core[shared], np.sqrt(np.maximum(variance, 0.0))
 
 
 def consistency_columns(pairs: Pairs, n_annotators: int) -> Columns:
@@ -98,7 +90,7 @@ def agreement_columns(pairs: Pairs, trusted: NDArray[np.bool_]) -> Columns:
     return {**columns, **_share_columns("agreement", agreed, totals)}
 
 
-def worth_columns(model: EffectModel, solution: Solution, trusted: NDArray[np.bool_], quality: Columns) -> Columns:
+def worth_columns(model: EffectModel, values: EffectValues, trusted: NDArray[np.bool_], quality: Columns) -> Columns:
     """What one vote of each annotator is worth in votes of a typical trusted one on the same pairs.
 
     That is the ratio of the information about the gap between the items. A deviation that untrusted annotators share is
@@ -106,10 +98,10 @@ def worth_columns(model: EffectModel, solution: Solution, trusted: NDArray[np.bo
     """
     votes = np.bincount(model.rows.annotator, model.rows.weight, len(trusted))
     typical = float(np.average(quality["quality"][trusted], weights=votes[trusted] + 1e-9))
-    plain = solution.values._replace(own=np.zeros_like(solution.values.own))
+    plain = values._replace(own=np.zeros_like(values.own))
     usual = model.per_annotator("gap_information", plain, np.full(len(trusted), typical))
     middle, low, high = (
-        model.per_annotator("gap_information", solution.values, quality[name]) / np.maximum(usual, 1e-300)
+        model.per_annotator("gap_information", values, quality[name]) / np.maximum(usual, 1e-300)
         for name in ("quality", "quality_low", "quality_high")
     )
     crosses = (quality["quality_low"] < 0.5) & (quality["quality_high"] > 0.5)  # a spammer's vote is worth nothing

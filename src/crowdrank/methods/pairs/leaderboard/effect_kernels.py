@@ -43,8 +43,8 @@ class EffectRows(NamedTuple):
     place: NDArray[np.int64]  # votes × factors: where the deviations of the vote's level begin in the core; -1: none
     block: Codes  # the category whose deviations have a block of their own, -1: none
 
-    def part(self, rows: slice) -> EffectRows:
-        """Some of the rows."""
+    def taken(self, rows: slice | NDArray[np.intp]) -> EffectRows:
+        """Some of the rows, in this order."""
         columns: list[Any] = [column[rows] for column in self]
         return EffectRows(*columns)
 
@@ -314,6 +314,42 @@ def add_information(rows, at, values, normal, total, curvature):
         if rows.block[v] >= 0:
             c, i, j = rows.block[v], rows.left[v], rows.right[v]
             add_block(c, i, j, w, first, second, size, index, kind, factor, total)
+    return value
+
+
+@kernel(inline="always")
+def answer_slopes(outcome, gap, bias, ties, has_ties, eta, normal, chance, slope, first, second):
+    """Minus the log-probability of the answer; `first` becomes its gradient."""
+    if eta == 1.0 and not has_ties and not normal:
+        return plain_terms(gap + bias, outcome, first, second)
+    answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope)
+    said = 1 - outcome
+    for p in range(4):
+        first[p] = -slope[said, p] / max(chance[said], TINY)
+    return -math.log(max(chance[said], TINY))
+
+
+@kernel
+def add_gradient(rows, at, values, normal, core, block, own):
+    """Adds the gradient of minus the log-likelihood; returns the latter."""
+    most, n_own = 5 + 2 * rows.place.shape[1] + rows.x.shape[1], values.own.shape[1]
+    index, kind, factor = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
+    own_kind, own_factor = np.empty(n_own, np.int64), np.empty(n_own)
+    chance, slope, first, second = np.empty(3), np.empty((3, 4)), np.empty(4), np.empty((4, 4))
+    value = 0.0
+    for v in range(len(rows.left)):
+        k, w, c, outcome = rows.annotator[v], rows.weight[v], rows.block[v], rows.outcome[v]
+        gap, bias, ties, eta = predictors(v, rows, at, values)
+        value += w * answer_slopes(outcome, gap, bias, ties, at.ties >= 0, eta, normal, chance, slope, first, second)
+        size, _ = core_row(v, rows, at, index, kind, factor)
+        for i in range(size):
+            core[index[i]] += w * first[kind[i]] * factor[i]
+        own_row(v, rows, at, own_kind, own_factor)
+        for i in range(n_own):
+            own[k, i] += w * first[own_kind[i]] * own_factor[i]
+        if c >= 0:
+            block[c, rows.left[v]] += w * first[0]
+            block[c, rows.right[v]] -= w * first[0]
     return value
 
 

@@ -18,21 +18,29 @@ from crowdrank.methods.pairs.leaderboard.annotators import (
     quality_columns,
     worth_columns,
 )
-from crowdrank.methods.pairs.leaderboard.categories import category_columns, centred_covariance
+from crowdrank.methods.pairs.leaderboard.categories import category_columns
 from crowdrank.methods.pairs.leaderboard.covariates import Standardised, standardised
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor, fits
+from crowdrank.methods.pairs.leaderboard.posterior import (
+    EffectPosterior,
+    FromCurvature,
+    FromDraws,
+    centred_covariance,
+)
+from crowdrank.methods.pairs.leaderboard.sampler import draws_of
 from crowdrank.methods.pairs.leaderboard.solver import Solution, find_mode, learn, start_spreads
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
-from crowdrank.methods.pairs.votes.posterior import centred, from_curvature
+from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.methods.result import check_kinds, one_sided_annotators
-from crowdrank.numerics.laplace import Spread
-from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.settings import SettingError
 from crowdrank.study import TIE, Gold, JudgmentError, Judgments, Pairs, Vocabulary
 
 CATEGORY, UNTRUSTED = "category", "untrusted"
+WORTH = "untrusted_worth"  # of all votes of untrusted annotators, in votes of trusted ones
+FURTHER_VOTE = "further_untrusted_vote"  # what one brings, as a share of what it would if items did not deviate
 MOST_ENTRIES = 6000
+MOST_SAMPLED_VOTES = 200_000  # with more, the curvature says as much as draws
 START_QUALITY, MOST_QUALITY = 0.8, 0.95
 
 
@@ -170,47 +178,39 @@ class Leaderboard:
             max_iter=settings.max_iter,
             tol=settings.tol,
         )
-        words = self.judgments.vocabulary
-        score = centred(solution.values.core[: words.n_entries], words.entry_task)
-        score = np.where(np.isnan(plain.score), np.nan, score)
-        fields: dict[str, Any] = {"low": None, "high": None, "rank_low": None, "rank_high": None, "gap_error": None}
-        if settings.intervals:
-            inverse = centred_covariance(solution.arrow.core_inverse[: words.n_entries, : words.n_entries], words)
-            spread = Spread(np.diag(inverse).copy(), lambda one, other: inverse[one, other])
-            fields = from_curvature(score, spread, words).fields
-        annotators, more = self._annotators(model, solution, plain)
+        posterior = self._posterior(settings, model, solution)
+        scores = posterior.scores(~np.isnan(plain.score))
+        fields = dict.fromkeys(("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws"))
+        learned = {**_learned(solution), **self._worth(model, solution)}
         return replace(
             plain,
-            score=score,
+            score=scores.score,
             fit=solution.fit,
-            annotator_columns=annotators,
-            covariate_columns=self._coefficients(model, solution),
-            category_columns=self._categories(model, solution),
+            annotator_columns=self._annotators(model, posterior, plain),
+            covariate_columns=self._coefficients(model, posterior),
+            category_columns=self._categories(posterior),
             rank_without=plain.rank if self.judgments.covariates else None,
-            notes=(*plain.notes, *self.covariates.notes, *notes, *more, *self._narrow_note(settings)),
-            settings=_learned(solution),
-            gap_chance=None,
-            draws=None,  # those without the effects
-            **fields,
+            notes=(*plain.notes, *self.covariates.notes, *notes, *self._worth_note(solution, learned)),
+            settings=learned,
+            **{**fields, **(scores.fields if settings.intervals else {})},
         )
 
-    def _narrow_note(self, settings: VoteMethodSettings) -> tuple[str, ...]:
-        if not (self.learns_annotators and settings.intervals):
-            return ()
-        what = "with covariates, categories or trusted annotators, intervals of scores are from the curvature"
-        held = "too narrow where annotators differ (they held 83 % of the true scores in simulations)"
-        return (f"{what}, and {held}; if all annotators are good, bradley-terry has right ones",)
+    def _posterior(self, settings: VoteMethodSettings, model: EffectModel, solution: Solution) -> EffectPosterior:
+        """From draws where annotators differ and the votes are not too many, else from the curvature."""
+        words = self.judgments.vocabulary
+        if not (settings.intervals and self.learns_annotators and len(self.pairs) <= MOST_SAMPLED_VOTES):
+            return FromCurvature(model, solution, words)
+        return FromDraws(model, draws_of(model, solution), words)
 
-    def _coefficients(self, model: EffectModel, solution: Solution) -> dict[str, NDArray[Any]] | None:
+    def _coefficients(self, model: EffectModel, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if "coefficient" not in model.slices:
             return None
-        where, deviation = model.slices["coefficient"], self.covariates.deviation
-        value = solution.values.core[where]
-        half = NORMAL_95_ROUNDED * np.sqrt(np.diag(solution.arrow.core_inverse)[where])
+        low, value, high = posterior.shared(model.slices["coefficient"])
+        deviation = self.covariates.deviation
         names = np.empty(len(value), object)
         names[:] = self.judgments.covariates
-        ends = {"coefficient": value, "low": value - half, "high": value + half}
-        per_unit = {"per_unit": value, "per_unit_low": value - half, "per_unit_high": value + half}
+        ends = {"coefficient": value, "low": low, "high": high}
+        per_unit = {"per_unit": value, "per_unit_low": low, "per_unit_high": high}
         return {
             "covariate": names,
             **ends,
@@ -218,33 +218,30 @@ class Leaderboard:
             **{name: column / deviation for name, column in per_unit.items()},
         }
 
-    def _categories(self, model: EffectModel, solution: Solution) -> dict[str, NDArray[Any]] | None:
+    def _categories(self, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if self.pairs.category is None or self.judgments.categories is None:
             return None
-        return category_columns(model, solution, self.judgments, CATEGORY)
+        return category_columns(posterior, self.judgments, CATEGORY)
 
-    def _annotators(
-        self, model: EffectModel, solution: Solution, plain: Consensus
-    ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-        """The columns of annotators, and a note about what the votes of untrusted ones are worth."""
+    def _annotators(self, model: EffectModel, posterior: EffectPosterior, plain: Consensus) -> dict[str, NDArray[Any]]:
+        """The columns of annotators."""
         columns, pairs, trusted = dict(plain.annotator_columns), self.pairs, self.judgments.trusted
-        notes: tuple[str, ...] = ()
         if self.learns_annotators:
-            quality = quality_columns(model, solution, one_sided_annotators(self.judgments))
-            columns |= {**quality, **bias_columns(model, solution, self.judgments.covariates)}
+            quality = quality_columns(model, posterior, one_sided_annotators(self.judgments))
+            columns |= {**quality, **bias_columns(model, posterior, self.judgments.covariates)}
         columns |= consistency_columns(pairs, len(self.judgments.vocabulary.annotators))
         if trusted is not None:
             columns |= agreement_columns(pairs, trusted)
-            notes = self._worth_note(model, solution, trusted)
             if self.learns_annotators and trusted.any():
-                columns |= worth_columns(model, solution, trusted, quality)
-        return columns, notes
+                columns |= worth_columns(model, posterior.values, trusted, quality)
+        return columns
 
-    def _worth_note(self, model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> tuple[str, ...]:
-        """In votes of trusted annotators, what all votes of the others are worth."""
-        own = trusted[self.pairs.annotator]
-        if own.all() or not own.any():
-            return ()
+    def _worth(self, model: EffectModel, solution: Solution) -> dict[str, float]:
+        """In votes of trusted annotators, what all votes of the others are worth, and what one more of them brings."""
+        trusted = self.judgments.trusted
+        own = None if trusted is None else trusted[self.pairs.annotator]
+        if trusted is None or own is None or own.all() or not own.any():
+            return {}
         pairs = pairs_where(self.pairs, own)
         factors = tuple(replace(each, level=each.level[own]) for each in self.factors() if each.name != UNTRUSTED)
         effects = replace(model.effects, x=self.covariates.x[own], factors=factors)
@@ -253,16 +250,41 @@ class Leaderboard:
         alone = EffectModel(pairs, effects, model.n_entries, model.n_annotators, normal=model.normal)
         start = alone.start(solution.values.core[: model.n_entries], solution.values.quality, solution.spreads.ties)
         found = find_mode(alone, start, solution.spreads, 20, 1e-4)
-        votes = float(len(pairs)) if pairs.weight is None else float(pairs.weight.sum())
         both, people = (_information(each, self.judgments.vocabulary) for each in (solution, found))
-        worth = votes * max(both / max(people, 1e-300) - 1, 0.0)
-        others = float((~own).sum()) if self.pairs.weight is None else float(self.pairs.weight[~own].sum())
+        worth = {WORTH: _weight(pairs) * max(both / max(people, 1e-300) - 1, 0.0)}
+        return worth | ({FURTHER_VOTE: _further_vote(model, solution, trusted)} if self.learns_annotators else {})
+
+    def _worth_note(self, solution: Solution, learned: dict[str, float]) -> tuple[str, ...]:
+        if WORTH not in learned:
+            return ()
+        assert self.judgments.trusted is not None
+        own = self.judgments.trusted[self.pairs.annotator]
+        votes, others = (_weight(pairs_where(self.pairs, each)) for each in (own, ~own))
         note = (
-            f"the {others:,.0f} votes of annotators who are not trusted are worth about {worth:,.0f} votes of trusted "
-            f"ones, who gave {votes:,.0f}; items differ between the two groups with a spread of "
+            f"the {others:,.0f} votes of annotators who are not trusted are worth about {learned[WORTH]:,.0f} votes of "
+            f"trusted ones, who gave {votes:,.0f}; items differ between the two groups with a spread of "
             f"{solution.spreads.core[UNTRUSTED]:.2g}"
         )
         return (note,)
+
+
+def _weight(pairs: Pairs) -> float:
+    return float(len(pairs)) if pairs.weight is None else float(pairs.weight.sum())
+
+
+def _further_vote(model: EffectModel, solution: Solution, trusted: NDArray[np.bool_]) -> float:
+    """What one more vote of an untrusted annotator brings, as a share of what it would if they did not deviate.
+
+    If they know an item with precision P, and it deviates with variance τ², they know its score with precision
+    1 / (1/P + τ²), whose slope by P is 1 / (1 + τ²P)².
+    """
+    values = solution.values
+    quality = values.quality
+    if "quality" in model.own:
+        quality = logistic(values.own[:, model.own["quality"]] + values.core[model.slices["mean quality"].start])
+    known = model.per_annotator("gap_information", values, quality)
+    precision = float(known[~trusted].sum()) / model.n_entries if len(known) == len(trusted) else 0.0
+    return float(1 + solution.spreads.core[UNTRUSTED] ** 2 * precision) ** -2
 
 
 def _information(solution: Solution, vocabulary: Vocabulary) -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -89,7 +88,7 @@ class EffectModel:
             self.own.get("ties", -1),
             self.own.get("quality", -1),
         )
-        self.order = _order_of(pairs, effects.x)
+        self.order = row_order(pairs.annotator, pairs.left, pairs.right, pairs.outcome, effects.x)
         self.rows = self._rows(pairs, starts, in_core)
 
     def _add(self, name: str, start: int, length: int) -> int:
@@ -129,6 +128,20 @@ class EffectModel:
     def n_blocks(self) -> int:
         return 0 if self.blocked is None else self.blocked.n_levels
 
+    def in_blocks(self, name: str) -> bool:
+        """Whether the deviations by this factor have blocks of their own."""
+        return self.blocked is not None and self.blocked.name == name
+
+    def level(self, name: str, level: int) -> slice:
+        """Where the deviations of a level stand in the core."""
+        start = self.slices[name].start + level * self.n_entries
+        return slice(start, start + self.n_entries)
+
+    def deviations(self, values: Any, name: str, level: int) -> Floats:
+        """The deviations of a level, from values or draws."""
+        found = values.block[..., level, :] if self.in_blocks(name) else values.core[..., self.level(name, level)]
+        return np.asarray(found)
+
     def start(self, score: Floats, quality: Floats, ties: float = 0.0) -> EffectValues:
         """All other parameters at 0; a quality that is a parameter is above 0 and below 1."""
         core = np.zeros(self.n_core)
@@ -143,11 +156,19 @@ class EffectModel:
             own[:, self.own["quality"]] = odds - odds.mean()
         return EffectValues(core, block, own, quality)
 
-    @cached_property
+    @property
     def parts(self) -> list[slice]:
-        """Chunks of the votes; an annotator's votes are in one, so that threads do not share annotators."""
+        """Chunks of the votes for the information."""
         n_blocks, n = self.n_blocks, self.n_entries
-        buffer = self.n_core**2 + n_blocks * n * (n + self.n_core)
+        return self._parts(self.n_core**2 + n_blocks * n * (n + self.n_core))
+
+    @property
+    def gradient_parts(self) -> list[slice]:
+        """Chunks of the votes for the gradient, which needs less memory."""
+        return self._parts(self.n_core + self.n_blocks * self.n_entries)
+
+    def _parts(self, buffer: int) -> list[slice]:
+        """Chunks of the votes; an annotator's votes are in one, so that threads do not share annotators."""
         most = max(MOST_BUFFER // max(buffer, 1), 1)
         wanted = chunks(len(self.rows.left), 8)[: None if most >= 8 else 1]
         if len(wanted) == 1:
@@ -177,7 +198,7 @@ class EffectModel:
             total = Information(g, bg, own[0], core, block, block_core, own[1], own[2])
             work = (part.stop - part.start) * (m if m < 20 else 20) * 5
             run_kernel = for_work(kernels.add_information, work)
-            rows, curvature = self.rows.part(part), np.empty(part.stop - part.start)
+            rows, curvature = self.rows.taken(part), np.empty(part.stop - part.start)
             value = run_kernel(rows, self.at, values, self.normal, total, curvature)
             if (where := self.slices.get("coefficient")) is not None:
                 core[where, where] += np.tril(rows.x.T @ (rows.x * curvature[:, None]))
@@ -189,6 +210,20 @@ class EffectModel:
         g, bg, core, block, block_core = sums
         whole = Information(g, bg, own[0], _both(core), _both(block), block_core, _both(own[1]), own[2])
         return sum(value for value, _ in results), whole
+
+    def gradient(self, values: EffectValues) -> tuple[float, EffectValues]:
+        """Minus the log-likelihood, and its derivatives by all parameters."""
+        own = np.zeros(values.own.shape)
+
+        def run(part: slice) -> tuple[float, Floats, Floats]:
+            core, block = np.zeros(self.n_core), np.zeros(values.block.shape)
+            run_kernel = for_work(kernels.add_gradient, (part.stop - part.start) * 40)
+            return run_kernel(self.rows.taken(part), self.at, values, self.normal, core, block, own), core, block
+
+        found = in_parts(run, self.gradient_parts)
+        _, core, block = zip(*found, strict=True)
+        whole = sum(core[1:], core[0]), sum(block[1:], block[0])
+        return float(sum(value for value, _, _ in found)), EffectValues(*whole, own, values.quality)
 
     def per_annotator(self, name: str, values: EffectValues, *arguments: Any, width: tuple[int, ...] = ()) -> Floats:
         """Sums over each annotator's votes by the kernel of that name."""
@@ -207,11 +242,11 @@ def _both(triangle: Floats) -> Floats:
     return whole
 
 
-def _order_of(pairs: Pairs, x: Floats) -> NDArray[np.intp]:
+def row_order(annotator: Codes, left: Codes, right: Codes, outcome: NDArray[np.int8], x: Floats) -> NDArray[np.intp]:
     """By annotator, then by everything else: the result must not depend on the order of rows."""
     keys: list[NDArray[Any]] = [x[:, j] for j in range(min(x.shape[1], 2))]
-    pair = (pairs.left.astype(np.int64) << 32) + (pairs.right.astype(np.int64) << 2) + pairs.outcome + 1
-    return np.lexsort((*keys, pair, pairs.annotator))
+    pair = (left.astype(np.int64) << 32) + (right.astype(np.int64) << 2) + outcome + 1
+    return np.lexsort((*keys, pair, annotator))
 
 
 def fits(model: EffectModel) -> bool:

@@ -21,7 +21,7 @@ from crowdrank.methods.pairs.leaderboard.model import (
     USUAL_QUALITY,
     EffectModel,
 )
-from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE
+from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, InverseGamma
 from crowdrank.study import Floats
 
 FIRST_STEPS = 1  # Newton steps between two updates of the spreads
@@ -31,6 +31,8 @@ SPEED = 1.8  # EM steps are lengthened by this factor; below 2 they still conver
 LEAST_SPREAD, MOST_SPREAD = 0.005, 20.0
 HALVINGS = 30
 FINEST = 1e-3  # standard errors: shorter steps change nothing that matters
+QUALITY_VARIANCE = InverseGamma(2.0, 2.0)  # of its log-odds
+EFFECT_VARIANCE = InverseGamma(1.0, 0.1)
 FIXED = ("coefficient", "mean bias", "mean ties", "mean quality")  # parameters whose spread is not learned
 
 
@@ -41,6 +43,10 @@ class Spreads:
     core: dict[str, float]
     own: dict[str, float]
     ties: float  # the prior mean of the readiness to tie
+
+    def centre(self, name: str) -> float:
+        """The prior mean of parameters of the core."""
+        return {"mean ties": self.ties, "mean quality": USUAL_QUALITY[0]}.get(name, 0.0)
 
     def precision(self, model: EffectModel) -> tuple[Floats, Floats, Floats]:
         """Of the core's parameters, of the categories' deviations, and of the annotators' parameters."""
@@ -132,10 +138,8 @@ def posterior_at(model: EffectModel, values: EffectValues, spreads: Spreads) -> 
     value, info = model.information(values)
     core, block, own = spreads.precision(model)
     centre = np.zeros(model.n_core)
-    if "mean ties" in model.slices:
-        centre[model.slices["mean ties"]] = spreads.ties
-    if "mean quality" in model.slices:
-        centre[model.slices["mean quality"]] = USUAL_QUALITY[0]
+    for name, where in model.slices.items():
+        centre[where] = spreads.centre(name)
     away = values.core - centre
     value += float(core @ away**2 + block @ (values.block**2).sum(axis=1) + (own * values.own**2).sum()) / 2
     info.core_gradient[:] += core * away
@@ -218,15 +222,10 @@ def _updated(model: EffectModel, found: Solution) -> Spreads:
 
 
 def _longer(old: float, name: str, squares: Floats) -> float:
-    variance = SCORE_VARIANCE.given(squares.ravel()).typical if name == "score" else _usual_variance(squares)
+    variance = variance_of(name).given(squares.ravel()).typical
     return float(np.clip(old * (np.sqrt(variance) / old) ** SPEED, LEAST_SPREAD, MOST_SPREAD))
 
 
-def _usual_variance(squares: Floats) -> float:
-    """The most likely variance of values with these squares, if their spread has a Rayleigh distribution around 1.
-
-    Its density rises from 0, which keeps the spread of few values above 0 (Chung et al. 2013), and falls again, which
-    keeps it in bounds where the votes say nothing.
-    """
-    n, total = squares.size - 1, float(squares.sum())
-    return (float(np.hypot(n, 2 * np.sqrt(total))) - n) / 2
+def variance_of(name: str) -> InverseGamma:
+    """The prior of the variance of parameters; the median of that of deviations and biases is .38²."""
+    return {"score": SCORE_VARIANCE, "quality": QUALITY_VARIANCE}.get(name, EFFECT_VARIANCE)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crowdrank.methods.pairs.votes.camps import camps_note, camps_of
 from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.posterior import DIGITS, LEVEL, quality_interval
+from crowdrank.methods.pairs.votes.posterior import DIGITS, ends_of, quality_interval, with_full_tails
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.profiles import Profiles
 from crowdrank.methods.result import annotator_columns, evidence_per_preference
@@ -96,18 +96,18 @@ def _alone_note(names: NDArray[Any]) -> tuple[str, ...]:
 
 
 def _other_parameters(model: MarginalModel, found: LearnedCrowd, draws: Draws | None) -> dict[str, NDArray[Any]]:
-    """Tie thresholds and biases, the latter with intervals."""
+    """Tie thresholds and biases, with intervals."""
     columns: dict[str, NDArray[Any]] = {}
     centre = found.mode.x if draws is None else draws.mean.round(DIGITS)
-    if "ties" in model.free:
-        columns["tie_threshold"] = np.exp(centre[model.layout.slices["ties"]])
-    if "bias" in model.free:
-        where = model.layout.slices["bias"]
-        columns["left_bias"] = centre[where]
+    for free, title in (("ties", "tie_threshold"), ("bias", "left_bias")):
+        if free not in model.free:
+            continue
+        where = model.layout.slices[free]
         if draws is not None:
-            tail = (1 - LEVEL) / 2
-            ends = np.quantile(draws.x[:, where], (tail, 1 - tail), axis=0).round(DIGITS)
+            low, high = ends_of(with_full_tails(draws.x[:, where])).round(DIGITS)
         else:
-            ends = centre[where] + 1.96 * np.sqrt(found.mode.variance[where]) * np.array([[-1.0], [1.0]])
-        columns["left_bias_low"], columns["left_bias_high"] = ends
+            low, high = centre[where] + 1.96 * np.sqrt(found.mode.variance[where]) * np.array([[-1.0], [1.0]])
+        ends = np.array((centre[where], np.minimum(low, centre[where]), np.maximum(high, centre[where])))
+        middle, low, high = np.exp(ends) if free == "ties" else ends
+        columns |= {title: middle, f"{title}_low": low, f"{title}_high": high}
     return columns

@@ -46,19 +46,27 @@ def from_draws(
     `upright` is the probability that not the mirror image is right.
     """
     n, task = vocabulary.n_entries, vocabulary.entry_task
-    scores = _with_full_tails(centred(draws.x[:, :n], task))
+    scores = with_full_tails(centred(draws.x[:, :n], task))
     # Symmetric entries have the same posterior, but not the same draws: what is random must not rank them.
     same = _symmetric(mode.x[:n], mode.variance[:n], task)
     if score is None:
         mean = _class_means(_less_random(draws, mode, task), same)
         score = centred(in_order_of_votes(mean, table), task).round(DIGITS) + 0.0  # no minus zero
+    return summarised(scores, score, vocabulary, same=same, upright=upright)
+
+
+def summarised(
+    scores: Floats, score: Floats, vocabulary: Vocabulary, *, same: Codes | None = None, upright: float = 1.0
+) -> ScorePosterior:
+    """The posterior from draws of scores, around `score`; entries of one class of `same` share their interval."""
+    n, task, drawn = vocabulary.n_entries, vocabulary.entry_task, len(scores)
     shift = score - centred(score, task)
     weights = np.full(len(scores), 1 / len(scores))
     if upright < CERTAIN:
         scores, weights = np.vstack((scores, -scores)), np.r_[weights * upright, weights * (1 - upright)]
-    few = len(draws.x) < MANY_DRAWS
+    few = drawn < MANY_DRAWS
     ends = _normal_ends(scores, weights) if few else _quantiles(scores, weights)
-    low, high = _class_means(ends, same).round(DIGITS)
+    low, high = (ends if same is None else _class_means(ends, same)).round(DIGITS)
     ranks = _ranks(scores, task)
     rank = rank_within(score, task)
     rank_low, rank_high = _rank_quantiles(ranks, weights)
@@ -79,7 +87,7 @@ def from_draws(
             "rank_high": np.maximum(rank_high, rank).astype(np.int32),
             "gap_error": gap_error,
             "gap_chance": None if few else gap_chance,
-            "draws": None if few else (scores[: len(draws.x)] + shift).astype(np.float32),
+            "draws": None if few else (scores[:drawn] + shift).astype(np.float32),
             "upright": upright if upright < CERTAIN else 1.0,
         },
     )
@@ -137,7 +145,7 @@ def _class_means(values: Floats, classes: Codes) -> Floats:
     return np.array([_class_means(row, classes) for row in values])
 
 
-def _with_full_tails(scores: Floats) -> Floats:
+def with_full_tails(scores: Floats) -> Floats:
     """The draws, a little further from their mean: as far as the next draw would be expected to lie.
 
     Few draws show the variance of a posterior only roughly, so that its tails are wider than theirs: those of Student's
@@ -153,9 +161,15 @@ def _with_full_tails(scores: Floats) -> Floats:
 def effective_number(scores: Floats) -> float:
     """How many independent draws would give means as precise as these, by the means of successive draws."""
     batches = np.array([part.mean(axis=0) for part in np.array_split(scores, BATCHES)])
-    between = batches.var(axis=0, ddof=1).sum() / BATCHES
-    within = scores.var(axis=0, ddof=1).sum()
+    between = np.nansum(batches.var(axis=0, ddof=1)) / BATCHES
+    within = np.nansum(scores.var(axis=0, ddof=1))
     return float(np.clip(within / max(between, 1e-300), BATCHES / 2, len(scores)))
+
+
+def ends_of(draws: Floats) -> Floats:
+    """The two ends of the interval of every column of draws that are equally probable."""
+    weights = np.full(len(draws), 1 / len(draws))
+    return _normal_ends(draws, weights) if len(draws) < MANY_DRAWS else _quantiles(draws, weights)
 
 
 def _normal_ends(scores: Floats, weights: Floats) -> Floats:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,19 @@ START_TRADE = 0.1  # change of the logarithm of the scale
 TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
 RATE = 2 * QUALITY - 1
+
+
+class Evaluation(Protocol):
+    """Minus the log-posterior at a point, and its gradient."""
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def gradient(self) -> Floats: ...
+
+
+Evaluated = TypeVar("Evaluated", bound=Evaluation)
 
 
 class Draws(NamedTuple):
@@ -120,6 +133,43 @@ def _transposed(stack: Floats) -> Floats:
     return np.ascontiguousarray(stack.swapaxes(1, 2))
 
 
+class UnitSystem(Protocol):
+    """Parameters measured so that their posterior is close to a standard normal distribution."""
+
+    def position(self, u: Floats) -> Floats: ...
+
+    def slope(self, gradient: Floats) -> Floats: ...
+
+    def of(self, x: Floats) -> Floats: ...
+
+
+class Trajectories:
+    """Hamiltonian trajectories. The length of their leaps is learned, by less and less."""
+
+    def __init__(self, units: UnitSystem, rng: np.random.Generator) -> None:
+        self.units, self.rng, self.angle, self.moves = units, rng, LONGEST_ANGLE, 0
+
+    def move(self, x: Floats, now: Evaluated, evaluate: Callable[[Floats], Evaluated]) -> tuple[Floats, Evaluated]:
+        """The end of a trajectory from here, or where it began, if it is not accepted."""
+        units, there = self.units, now
+        position, slope = units.of(x), units.slope(now.gradient)
+        momentum = self.rng.normal(size=len(position))
+        before = there.value + dot(momentum, momentum) / 2
+        angle = self.angle * self.rng.uniform(0.8, 1.2)
+        cos, sin = math.cos(angle), math.sin(angle)
+        for _ in range(min(round(TRAJECTORY / self.angle), MOST_LEAPS)):
+            momentum = momentum - angle / 2 * (slope - position)
+            position, momentum = cos * position + sin * momentum, cos * momentum - sin * position
+            there = evaluate(units.position(position))
+            slope = units.slope(there.gradient)
+            momentum = momentum - angle / 2 * (slope - position)
+        change = before - there.value - dot(momentum, momentum) / 2
+        accepted = _acceptance(change)
+        self.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + self.moves / 4))
+        self.angle, self.moves = min(self.angle, LONGEST_ANGLE), self.moves + 1
+        return (units.position(position), there) if self.rng.random() < accepted else (x, now)
+
+
 class Chain:
     """A Markov chain whose states are draws from the posterior."""
 
@@ -138,7 +188,8 @@ class Chain:
 
     def focus(self, at: Mode) -> None:
         """Measure positions from here."""
-        self.units, self.angle, self.moves = Units(at, self.model.n_entries), LONGEST_ANGLE, 0
+        self.units = Units(at, self.model.n_entries)
+        self.trajectories = Trajectories(self.units, self.rng)
         blocks = np.zeros((1 + len(self.model.free), len(at.x)))
         blocks[0, : self.model.n_entries] = at.x[: self.model.n_entries]  # the scale of all scores
         for name, block in zip(self.model.free, blocks[1:], strict=True):
@@ -146,24 +197,10 @@ class Chain:
         self.units.stretch_along(blocks, lambda x: self._evaluation(x).gradient)
 
     def move(self) -> None:
-        """A trajectory, accepted or not. The length of its leaps is learned, by less and less."""
-        position, slope, there = self.units.of(self.x), self.units.slope(self.now.gradient), self.now
-        momentum = self.rng.normal(size=len(position))
-        before = there.value + dot(momentum, momentum) / 2
-        angle = self.angle * self.rng.uniform(0.8, 1.2)
-        cos, sin = math.cos(angle), math.sin(angle)
-        for _ in range(min(round(TRAJECTORY / self.angle), MOST_LEAPS)):
-            momentum = momentum - angle / 2 * (slope - position)
-            position, momentum = cos * position + sin * momentum, cos * momentum - sin * position
-            there = self._evaluation(self.units.position(position))
-            slope = self.units.slope(there.gradient)
-            momentum = momentum - angle / 2 * (slope - position)
-        change = before - there.value - dot(momentum, momentum) / 2
-        accepted, end = _acceptance(change), self.units.position(position)
-        if self.rng.random() < accepted and self._is_upright(end):
+        """A trajectory, accepted or not."""
+        end, there = self.trajectories.move(self.x, self.now, self._evaluation)
+        if self._is_upright(end):
             self.x, self.now = end, there
-        self.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + self.moves / 4))
-        self.angle, self.moves = min(self.angle, LONGEST_ANGLE), self.moves + 1
 
     def _is_upright(self, x: Floats) -> bool:
         """Whether these scores are not those of the mirror image."""
@@ -233,10 +270,10 @@ def sample(
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
         chain.draw_distributions()
-    return Draws(xs, *_controlled_mean(xs, gradients, chain.units), posterior, spread)
+    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread)
 
 
-def _controlled_mean(xs: Floats, gradients: Floats, units: Units) -> tuple[Floats, Floats]:
+def controlled_mean(xs: Floats, gradients: Floats, units: UnitSystem) -> tuple[Floats, Floats]:
     """The mean of the draws, less what the gradients, whose true mean is 0, show to be random; its standard error.
 
     Mira, Solgi, Imparato: Zero variance Markov chain Monte Carlo for Bayesian estimators, Statistics and Computing
