@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from crowdrank.consensus import Consensus, frame_of
-from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError, check, is_number
+from crowdrank.statistics.tiers import score_error
 from crowdrank.study import Floats
 
 DRAWS = 4000
@@ -54,10 +54,8 @@ def settled(consensus: Consensus, *, top: int = 1, level: float = 0.95, seed: in
 
 def _chances(consensus: Consensus, top: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """Of each entry: the chance of being best, the expected rank, and the chance of being among the best."""
-    assert consensus.low is not None
-    assert consensus.high is not None
     best, expected, in_top = np.full((3, len(consensus.score)), np.nan)
-    error = (consensus.high - consensus.low) / (2 * NORMAL_95)
+    error = score_error(consensus)
     starts = consensus.vocabulary.task_starts
     for start, end in pairwise(starts.tolist()):
         entries = np.arange(start, end)[consensus.rank[start:end] > 0]
