@@ -44,7 +44,13 @@ GRADES = {
     "30 % spammers": {"spammers": 0.3},
     "20 % malicious": {"malicious": 0.2},
 }
-RANKINGS = {"whole lists": {}, "the best five": {"top_k": 5}, "half of the items": {"share": 0.5}}
+RANKINGS = {
+    "whole lists": {},
+    "the best five": {"top_k": 5},
+    "half of the tasks": {"share": 0.5},
+    "half of the items": {"length": 6},
+    "a sixth is reversed": {"theta": np.r_[np.linspace(-1.5, -0.2, 10), 1.5, 0.5]},
+}
 
 
 def studies(names: list[str]) -> dict[str, tuple[cr.Judgments, cr.Gold]]:

@@ -43,6 +43,7 @@ class Consensus(Generic[FrameT]):
     high: Floats | None = None
     rank_low: NDArray[np.int32] | None = None  # the interval of the rank
     rank_high: NDArray[np.int32] | None = None
+    score_error: Floats | None = None  # standard errors, where intervals also contain what does not change the order
     gap_error: Floats | None = None  # standard error of the gap to the next entry of the task's ranking
     gap_chance: Floats | None = None  # after a bootstrap: how often the entry was above the next
     difficulty: Floats | None = None

@@ -2,6 +2,7 @@ import pickle
 import time
 from dataclasses import replace
 
+import numba
 import numpy as np
 import polars as pl
 import pytest
@@ -222,3 +223,19 @@ def test_seconds_do_not_contain_compilation(graded):
             return cr.fit("mean", judgments)
 
     assert cr.compare(*graded, [Compiled()]).seconds["slow"] < 0.4
+
+
+class CompilesLate(Slow):
+    """A method that compiles for larger studies only, as those do whose kernels run as Python on small ones."""
+
+    def fit(self, judgments):
+        if len(judgments) > 9:
+            numba.njit(lambda x: np.sort(x) + np.cumsum(x))(np.ones(3))
+            report("compiled", 1, 1)
+        return cr.fit("mean", judgments)
+
+
+def test_compilation_during_the_fit_counts_neither_as_seconds_nor_for_the_limit(graded):
+    began = time.monotonic()
+    found = cr.compare(*graded, [CompilesLate()], limit=0.3)
+    assert found.seconds["slow"] < 0.3 < time.monotonic() - began

@@ -171,6 +171,7 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
         consensus,
         low=low,
         high=high,
+        score_error=None,
         rank_low=_whole(np.floor(first)),
         rank_high=_whole(np.ceil(last)),
         gap_error=gap_error,

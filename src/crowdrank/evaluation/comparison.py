@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +23,7 @@ from crowdrank.evaluation.significance import holm, paired_t, randomisation
 from crowdrank.evaluation.warm_up import tiny_study
 from crowdrank.methods.catalogue import ALL, METHODS, SUPERVISED, method, settings_of, supervised
 from crowdrank.methods.protocols import Method, Supervised
+from crowdrank.numerics.compiled import compilation_time
 from crowdrank.numerics.progress import TimeLimitError, limited, report
 from crowdrank.settings import SettingError, check, check_choice, is_number
 from crowdrank.study import Frame, Gold, JudgmentError, Judgments, Vocabulary, check_judgments
@@ -215,18 +215,15 @@ def _fit_all(
     for done, (label, each) in enumerate(methods.items()):
         report("comparing", done, len(methods))
         report(label, 0, 1)
-        _compile(each, judgments)
-        start = time.perf_counter()
+        _load(each, judgments)
         try:
-            with limited(limit):
+            with compilation_time() as compiling, limited(limit, compiling) as spent:
                 fitted[label] = _fitted(each, judgments, gold, fold)
+                seconds[label] = spent()
         except (JudgmentError, SettingError) as error:
             failed.append(f"{label}: {error}")
-            continue
         except TimeLimitError:
             slow.append(label)
-            continue
-        seconds[label] = time.perf_counter() - start
     report("comparing", len(methods), len(methods))
     if slow:
         failed.append(
@@ -235,8 +232,8 @@ def _fit_all(
     return fitted, seconds, failed
 
 
-def _compile(chosen: Any, judgments: Judgments) -> None:
-    """Fit a tiny study of the same kinds, so that the seconds of the real one do not contain compilation."""
+def _load(chosen: Any, judgments: Judgments) -> None:
+    """Fit a tiny study of the same kinds: the seconds of the real one do not contain the loading of code."""
     if SUPERVISED.get(chosen.description.name) is type(chosen):  # trained and fitted several times: it hardly matters
         return
     with contextlib.suppress(JudgmentError, SettingError):

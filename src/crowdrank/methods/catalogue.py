@@ -114,7 +114,10 @@ def settings_of(chosen: Method | Supervised | Trained) -> dict[str, Any]:
 def no_gold(name: str) -> str:
     """What to say when gold is given to a method that has no use for it."""
     others = [other for other, method in METHODS.items() if method.description.starts_from_gold]
-    return f"{name} does not use gold; these methods do: {', '.join(others)}"
+    return (
+        f"{name} does not use gold; these methods do: {', '.join(others)}; "
+        "to measure its result against gold, use evaluate, or rank with --report and --report-gold"
+    )
 
 
 def names_elsewhere() -> dict[str, str]:

@@ -81,7 +81,7 @@ def make_consensus(
     if spread is not None:
         intervals = score_intervals(score, rank, vocabulary, spread, mean)._asdict()
     elif error is not None:
-        intervals["gap_error"] = independent_gap_error(error, rank, vocabulary)
+        intervals |= {"score_error": error, "gap_error": independent_gap_error(error, rank, vocabulary)}
     component = None if compared is None else _components(vocabulary, compared)
     return Consensus(
         vocabulary=vocabulary,

@@ -15,7 +15,7 @@ import pickle
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
@@ -25,6 +25,7 @@ import numba as nb
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.dispatcher import Dispatcher
+from numba.core.event import TimingListener, install_listener
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -69,6 +70,14 @@ def is_little(work: int) -> bool:
 def is_compiled(compiled: Any) -> bool:
     """Whether there is compiled code of a kernel, in this process or in files."""
     return bool(compiled.overloads) or compiled._cache.kept()
+
+
+@contextmanager
+def compilation_time() -> Iterator[Callable[[], float]]:
+    """Gives a function that says how many seconds of the work inside were compilation."""
+    listener = TimingListener()
+    with install_listener("numba:compile", listener):
+        yield lambda: listener.duration if listener.done else 0.0
 
 
 @cache

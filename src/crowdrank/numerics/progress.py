@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 Listener = Callable[[str, int, int], None]  # what is being done, steps done, steps at most
 
-_deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
+_overdue: ContextVar[Callable[[], bool]] = ContextVar("overdue", default=lambda: False)
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -21,13 +21,21 @@ class TimeLimitError(Exception):
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Raise TimeLimitError at the first step of the work inside that begins after so many seconds."""
-    token = _deadline.set(float("inf") if seconds is None else time.monotonic() + seconds)
+def limited(seconds: float | None, excluded: Callable[[], float] = lambda: 0.0) -> Iterator[Callable[[], float]]:
+    """Raise TimeLimitError at the first step of the work inside that begins after so many seconds.
+
+    Gives a function that says how many seconds the work has taken. `excluded()` seconds of it do not count.
+    """
+    began = time.monotonic()
+
+    def spent() -> float:
+        return time.monotonic() - began - excluded()
+
+    token = _overdue.set(lambda: seconds is not None and spent() > seconds)
     try:
-        yield
+        yield spent
     finally:
-        _deadline.reset(token)
+        _overdue.reset(token)
 
 
 @contextmanager
@@ -42,7 +50,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 def report(what: str, done: int, at_most: int) -> None:
     """Report to the listener, if there is one, that `done` of `at_most` steps are done."""
-    if time.monotonic() > _deadline.get():
+    if _overdue.get()():
         raise TimeLimitError
     listener = _listener.get()
     if listener is not None:

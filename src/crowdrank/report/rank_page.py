@@ -285,7 +285,7 @@ def _reliability(report: RankReport, described: StudyDescription | None) -> Sect
 def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
     if gold is None:
         return Section("Against gold", [])
-    found = evaluate(consensus, gold)
+    found = evaluate(consensus, gold, unjudged="ignore")  # gold of a report is often that of a sample
     columns: dict[str, Sequence[Any]] = {"measure": list(found.mean), "mean": list(found.mean.values())}
     ends = [mean_interval(found.values[:, at]) for at in range(len(found.measures))]
     if len(found.tasks) > 1:

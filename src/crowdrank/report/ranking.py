@@ -144,7 +144,8 @@ def _heat_map(consensus: Consensus, entries: NDArray[np.intp], value: Floats, me
     }
     scale = alt.Scale(scheme="redblue", domain=[0, 1]) if rate else alt.Scale(scheme="blues")
     height = len(names) * (CELL if len(names) > FEW else LARGE_CELL)
-    legend = alt.Legend(format="%" if rate else "d", title=None, gradientLength=min(120, height))
+    marks = {"format": "%"} if rate else {"format": "d", "tickMinStep": 1}
+    legend = alt.Legend(title=None, gradientLength=min(120, height), **marks)
     hint = ["item:N", "against:N", alt.Tooltip("value:Q", format=".0%" if rate else "d"), "compared:Q"]
     return self_contained(
         alt.Chart(inline(data))

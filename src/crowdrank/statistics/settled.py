@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from crowdrank.consensus import Consensus, frame_of
-from crowdrank.numerics.special import NORMAL_95
 from crowdrank.settings import SettingError, check, is_number
+from crowdrank.statistics.tiers import score_error
 from crowdrank.study import Floats
 
 DRAWS = 4000
@@ -40,6 +40,7 @@ def settled(consensus: Consensus, *, top: int = 1, level: float = 0.95, seed: in
         )
     words, order = consensus.vocabulary, consensus.best_first
     best, expected, in_top = _chances(consensus, top, np.random.default_rng(seed))
+    factor = _votes_factor(consensus)
     columns = {
         "task": words.tasks[words.entry_task],
         "item": words.items[words.entry_item],
@@ -48,19 +49,17 @@ def settled(consensus: Consensus, *, top: int = 1, level: float = 0.95, seed: in
         "expected_rank": expected,
         "in_top": in_top,
         "settled": np.maximum(in_top, 1 - in_top) >= level,
-        "votes_factor": _votes_factor(consensus),
+        "votes_factor": factor,
     }
-    columns |= _more_votes(consensus, columns["votes_factor"])
+    columns |= _more_votes(consensus, factor)
     ranked = order[consensus.rank[order] > 0]
     return frame_of({name: column[ranked] for name, column in columns.items()}, words.frame).to_native()
 
 
 def _chances(consensus: Consensus, top: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """Of each entry: the chance of being best, the expected rank, and the chance of being among the best."""
-    assert consensus.low is not None
-    assert consensus.high is not None
     best, expected, in_top = np.full((3, len(consensus.score)), np.nan)
-    error = (consensus.high - consensus.low) / (2 * NORMAL_95)
+    error = score_error(consensus)
     starts = consensus.vocabulary.task_starts
     for start, end in pairwise(starts.tolist()):
         entries = np.arange(start, end)[consensus.rank[start:end] > 0]

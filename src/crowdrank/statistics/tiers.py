@@ -18,12 +18,14 @@ from crowdrank.study import Floats, JudgmentError
 
 
 def score_error(consensus: Consensus) -> Floats:
-    """The standard error of each score, from its 95 % interval."""
+    """The standard error of each score; from its 95 % interval where nothing else is known."""
     if consensus.low is None or consensus.high is None:
         raise JudgmentError(
             f"{consensus.method} has no intervals: use a method that has them, or cr.bootstrap "
             "(rank --bootstrap 200), which works with every method"
         )
+    if consensus.score_error is not None:
+        return consensus.score_error
     return np.asarray((consensus.high - consensus.low) / (2 * NORMAL_95_ROUNDED))
 
 

@@ -22,6 +22,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, judged_by_several, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
 from crowdrank.numerics.groups import run_starts
+from crowdrank.numerics.special import NORMAL_95
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
@@ -86,14 +87,15 @@ def graded_consensus(
         score = np.where(judged, 0.0, np.nan)  # curves of annotators with one grade differ by chance alone
         notes += ("every annotator gave one grade to all their items: the items cannot be told apart",)
     annotators = _annotators(judgments, study, curves)
+    low, high = _on_unknown_scale(found, int(judged.sum()))
     return make_consensus(
         description,
         judgments,
         score,
         fit=fit,
         annotators=annotators,
-        low=np.where(judged, np.minimum(found.low, score), np.nan),
-        high=np.where(judged, np.maximum(found.high, score), np.nan),
+        low=np.where(judged, np.minimum(low, score), np.nan),
+        high=np.where(judged, np.maximum(high, score), np.nan),
         error=found.error,
         extra_fields={
             "difficulty": found.difficulty,
@@ -102,6 +104,16 @@ def graded_consensus(
         },
         notes=(*notes, *_opinion_note(annotators["quality"])),
     )
+
+
+def _on_unknown_scale(found: Relevance, entries: int) -> tuple[Floats, Floats]:
+    """The intervals, with what is unknown about the shape of the scale.
+
+    Relevance is normal by definition, though n entries are skewed by chance, with a standard error of √(6 / n). To
+    remove a skewness κ, the scale is bent by κ (x² − 1) / 6. This concerns all entries together and not their order.
+    """
+    bend = NORMAL_95 * np.abs(found.score**2 - 1) / np.sqrt(6 * max(entries, 1))
+    return found.score - np.hypot(found.score - found.low, bend), found.score + np.hypot(found.high - found.score, bend)
 
 
 def _opinion_note(quality: Floats) -> tuple[str, ...]:
