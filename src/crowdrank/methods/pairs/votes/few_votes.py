@@ -5,6 +5,7 @@ To compile the kernels takes seconds, more than such a study needs for everythin
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, plain_marginal
-from crowdrank.numerics.compiled import DONE, is_compiled
+from crowdrank.numerics.compiled import is_compiled
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
 FEW_VOTES = 500
-FEW_NOT_COMPILED = 20_000  # without ties, in all models so far: take less time here than the compiler
+FEW_NOT_COMPILED = 6000  # without ties: so many take less time here than it takes to compile the kernels
 FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
 
 
@@ -26,10 +27,13 @@ def are_few(count: int, free: tuple[str, ...]) -> bool:
     """Whether so many logistic votes take less time here than the kernels take to be ready; `free`: ties, bias."""
     if count <= FEW_VOTES:
         return True
-    if free or is_compiled(plain_marginal):
-        return False
-    done = DONE[plain_marginal] = DONE.get(plain_marginal, 0) + count
-    return done <= FEW_NOT_COMPILED
+    return not free and count <= FEW_NOT_COMPILED and not _was_compiled()
+
+
+@cache
+def _was_compiled() -> bool:
+    """Whether the kernels were compiled before this process needed them: all its fits take the same way."""
+    return is_compiled(plain_marginal)
 
 
 class Ties(NamedTuple):
