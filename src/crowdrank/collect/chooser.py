@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.information import candidates, narrowed
+from crowdrank.collect.information import candidates, narrowed, of_one_scale
 from crowdrank.collect.limits import Limits, Whole
 from crowdrank.collect.policies import InformationGain, MutualInformation, Random
 from crowdrank.collect.pool import Pool
@@ -52,6 +52,8 @@ class QuestionChooser:
         seed: int = 0,
     ) -> None:
         draws = known.state.draws
+        if getattr(policy, "goal", None) in ("order", "top-k"):
+            draws, _ = of_one_scale(draws, known.state.vocabulary.task_starts)
         self.known = replace(known, compared=known.compared.copy(), draws=draws)
         self.limits, self.policy, self.quota, self.repeat, self.rng = limits, policy, quota, repeat, generator(seed)
         self.most_per_pair = usual_most_per_pair(known) if most_per_pair is None else most_per_pair

@@ -8,7 +8,7 @@ would if quality were known: how much less is what the answers so far show.
 How far apart all scores are, their scale, is known less well than their order: larger scores of a worse crowd explain
 the same answers. So a draw is its scale times scores of the usual scale, and both are followed by themselves. The order
 does not depend on the scale; widths do, and change with what is believed about it. They are found from a limited number
-of draws, so a width may be reached by chance, and a little too early.
+of draws, so they are too large or too small by chance, now and after every fit to come.
 
 The paths differ as the future may: their median and their tenth and ninetieth percentile are the forecast.
 """
@@ -22,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.collect.information import promise
+from crowdrank.collect.information import of_one_scale, promise
 from crowdrank.collect.state import State
 from crowdrank.methods.pairs.votes.posterior import effective_number
 from crowdrank.numerics.seeds import generator
@@ -34,7 +34,6 @@ GROWTH, SHORTEST_STEP = 0.08, 10  # of a step of a path: a share of the judgment
 LONGEST = 100  # times as many judgments as now: further ahead nothing is said
 LARGEST_BLOCK = 400  # entries of a task whose covariances are followed; of a larger one, only variances
 MOST_WORK = 3e9  # arithmetic operations: some seconds
-SMALLEST_SCALE = 0.05  # of a draw, relative to the mean of all
 END_ERROR = 2.67  # of the end of a 95 % interval from one draw, in standard deviations: √(.025 × .975) / φ(1.96)
 ORDERS = 200  # draws of an order in a simulated posterior
 MOST_CALIBRATED, BISECTIONS = 20, 12  # tasks, and steps, by which it is found how much judgments tell
@@ -82,7 +81,8 @@ class Path:
         self.true_log_scale, self.log_scale = beliefs.log_scale[draw], 0.0
         self.scale_precision = beliefs.scale_precision
         self.scale_information = self.scale_precision / beliefs.judgments  # of a judgment
-        self.width_error, self.chance = beliefs.width_error, 0.0
+        self.width_error = beliefs.width_error
+        self.luck = self.chance = self._chance()
         self.mean: list[Floats] = []
         self.covariance: list[Floats] = []
         self._update()
@@ -117,7 +117,11 @@ class Path:
         total = self.scale_precision + information
         self.log_scale += information / total * (seen - self.log_scale)
         self.scale_precision = total
-        self.chance = self.width_error * self.crowd.rng.standard_normal() / np.sqrt(total)
+        self.chance = self._chance()
+
+    def _chance(self) -> float:
+        """By how much widths are too large, as a logarithm, because draws are limited."""
+        return float(self.width_error * self.crowd.rng.standard_normal() / np.sqrt(self.scale_precision))
 
     def _pairs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]]:
         """Of each task, the pairs that are asked, and their shares of all questions."""
@@ -139,7 +143,7 @@ class Path:
         """The width of the widest interval."""
         widths = zip(self._normal_widths(), self.shape, strict=True)
         return float(
-            np.exp(self.log_scale + self.chance)
+            np.exp(self.log_scale + self.chance - self.luck)
             * max(float((width * shape).max(initial=0.0)) for width, shape in widths)
         )
 
@@ -239,14 +243,8 @@ def _log_variance(precision: Floats, prior_variance: float) -> float:
 def beliefs_of(state: State) -> Beliefs:
     """The tasks with something to compare, and the scale of all scores."""
     starts = [(start, end) for start, end in pairwise(state.vocabulary.task_starts.tolist()) if end - start > 1]
-    draws, (low, high) = state.draws.astype(np.float64), state.interval
-    for start, end in starts:
-        draws[:, start:end] -= draws[:, start:end].mean(axis=1, keepdims=True)
-    entries = np.concatenate([np.arange(start, end) for start, end in starts])
-    middle = draws[:, entries].mean(axis=0)
-    scale = np.maximum(draws[:, entries] @ middle / max(float(middle @ middle), 1e-300), SMALLEST_SCALE)
-    log_scale = np.log(scale) - np.log(scale).mean()
-    draws /= np.exp(log_scale)[:, None]
+    low, high = state.interval
+    draws, log_scale = of_one_scale(state.draws.astype(np.float64), state.vocabulary.task_starts)
     blocks = [_block(draws[:, start:end], (high - low)[start:end]) for start, end in starts]
     return Beliefs(blocks, log_scale, max(float(state.counts.sum()), 1.0))
 

@@ -32,6 +32,9 @@ ALL_PAIRS = 2_000  # up to so many are all candidates
 CELLS, POOL = 512, 4096  # of a table of places, and draws that it is made from
 
 
+SMALLEST_SCALE = 0.05  # of a draw, relative to the mean of all
+
+
 class Chances(NamedTuple):
     """The chances of the answers to some questions: draw × question."""
 
@@ -39,6 +42,26 @@ class Chances(NamedTuple):
     first: Draws  # of the answer that the first entry is better
     second: Draws
     tie: Draws | None
+
+
+def of_one_scale(draws: Any, starts: NDArray[np.int64]) -> tuple[Any, Floats]:
+    """The draws, relative to the means of their tasks, with the same scale of all scores; the logarithms of the scales.
+
+    The scale is known less well than the order, which does not depend on it. While nothing is known about the scores,
+    their draws have no scale in common, and stay as they are.
+    """
+    sizes = np.diff(starts)
+    if not draws.size:
+        return draws, np.zeros(len(draws))
+    means = np.add.reduceat(draws, starts[:-1][sizes > 0], axis=1) / sizes[sizes > 0]
+    centred = draws - np.repeat(means, sizes[sizes > 0], axis=1)
+    middle = centred.mean(axis=0)
+    size = float(middle @ middle)
+    known = size / max(size + float(centred.var(axis=0).sum()), 1e-30)
+    along = centred @ middle / max(size, 1e-30)
+    logs = np.log(np.maximum(1 + known * (along - 1), SMALLEST_SCALE))
+    logs -= logs.mean()
+    return centred / np.exp(logs)[:, None], logs
 
 
 def chances(gap: Draws, rate: Draws, ties: float) -> Chances:
