@@ -48,9 +48,8 @@ def settled(consensus: Consensus, *, top: int = 1, level: float = 0.95, seed: in
         "expected_rank": expected,
         "in_top": in_top,
         "settled": np.maximum(in_top, 1 - in_top) >= level,
-        "votes_factor": _votes_factor(consensus),
+        **_wanted_votes(consensus),
     }
-    columns |= _more_votes(consensus, columns["votes_factor"])
     ranked = order[consensus.rank[order] > 0]
     return frame_of({name: column[ranked] for name, column in columns.items()}, words.frame).to_native()
 
@@ -73,10 +72,10 @@ def _chances(consensus: Consensus, top: int, rng: np.random.Generator) -> tuple[
     return best, expected, in_top
 
 
-def _more_votes(consensus: Consensus, factor: Floats) -> dict[str, Floats]:
+def _wanted_votes(consensus: Consensus) -> dict[str, Floats]:
     """How many more votes are wanted: given as these were, and of trusted annotators alone."""
-    given = consensus.annotator_columns["judgments"]
-    columns = {"more_votes": np.ceil((factor - 1) * float(given.sum()))}
+    given, factor = consensus.annotator_columns["judgments"], _votes_factor(consensus)
+    columns = {"votes_factor": factor, "more_votes": np.ceil((factor - 1) * float(given.sum()))}
     worth = consensus.settings.get("untrusted_worth")
     if worth is not None:
         own = float(given[consensus.annotator_columns["trusted"]].sum())
