@@ -196,13 +196,11 @@ def _losses(train: pl.DataFrame, test: pl.DataFrame) -> np.ndarray:
     whole: Any = cr.fit("bradley-terry", cr.judgments(train.drop("category")), intervals=False)
     apart = [
         cr.fit("bradley-terry", cr.judgments(part.drop("category")), intervals=False).ranking.with_columns(
-            category=part["category"][0]
+            category=pl.lit(part["category"][0])
         )
         for part in train.partition_by("category")
     ]
-    one = (
-        whole.ranking.with_columns(category=None).drop("category").join(train.select("category").unique(), how="cross")
-    )
+    one = whole.ranking.join(train.select("category").unique(), how="cross")
     gaps = []
     for scores in (pooled.categories, pl.concat(apart, how="diagonal"), one):
         known = scores.select("task", "category", left=pl.col("item"), score="score").cast({"left": test["left"].dtype})

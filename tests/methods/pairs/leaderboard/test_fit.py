@@ -146,6 +146,9 @@ def test_trusted_annotators_decide_what_is_right():
     (note,) = [note for note in found.notes if "are worth about" in note]
     worth = float(note.split("worth about ")[1].split()[0].replace(",", ""))
     assert worth < 900
+    wanted = cr.statistics.settled(found).drop_nulls()  # people alone need fewer votes than the mixture does
+    assert (wanted["more_trusted_votes"] <= wanted["more_votes"]).all()
+    assert wanted["more_votes"].max() > 0
     assert found.annotators["trusted"].to_list() == [True] * 3 + [False] * 6
     assert (
         found.annotators.filter(trusted=True)["agreement"].mean()

@@ -40,7 +40,7 @@ CATEGORY, UNTRUSTED = "category", "untrusted"
 WORTH = "untrusted_worth"  # of all votes of untrusted annotators, in votes of trusted ones
 FURTHER_VOTE = "further_untrusted_vote"  # what one brings, as a share of what it would if items did not deviate
 MOST_ENTRIES = 6000
-MOST_SAMPLED_VOTES = 200_000  # with more, the curvature says as much as draws
+MOST_SAMPLED_VOTES = 200_000  # draws from more would take minutes
 START_QUALITY, MOST_QUALITY = 0.8, 0.95
 
 
@@ -190,7 +190,13 @@ class Leaderboard:
             covariate_columns=self._coefficients(model, posterior),
             category_columns=self._categories(posterior),
             rank_without=plain.rank if self.judgments.covariates else None,
-            notes=(*plain.notes, *self.covariates.notes, *notes, *self._worth_note(solution, learned)),
+            notes=(
+                *plain.notes,
+                *self.covariates.notes,
+                *notes,
+                *self._worth_note(solution, learned),
+                *self._narrow_note(settings),
+            ),
             settings=learned,
             **{**fields, **(scores.fields if settings.intervals else {})},
         )
@@ -198,9 +204,19 @@ class Leaderboard:
     def _posterior(self, settings: VoteMethodSettings, model: EffectModel, solution: Solution) -> EffectPosterior:
         """From draws where annotators differ and the votes are not too many, else from the curvature."""
         words = self.judgments.vocabulary
-        if not (settings.intervals and self.learns_annotators and len(self.pairs) <= MOST_SAMPLED_VOTES):
+        if not (settings.intervals and self.learns_annotators) or self._too_many_votes:
             return FromCurvature(model, solution, words)
         return FromDraws(model, draws_of(model, solution), words)
+
+    @property
+    def _too_many_votes(self) -> bool:
+        return len(self.pairs) > MOST_SAMPLED_VOTES
+
+    def _narrow_note(self, settings: VoteMethodSettings) -> tuple[str, ...]:
+        if not (settings.intervals and self.learns_annotators and self._too_many_votes):
+            return ()
+        what = f"with more than {MOST_SAMPLED_VOTES:,} votes and covariates, categories or trusted annotators"
+        return (f"{what}, intervals are from the curvature: too narrow where annotators gave few votes each",)
 
     def _coefficients(self, model: EffectModel, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if "coefficient" not in model.slices:
