@@ -119,7 +119,7 @@ def _take_in(study: Served, body: bytes, name: str) -> dict[str, Any]:
         new, before = judgments.take_in(connection, study.id, study.file.kind, found)
         studies.note(connection, study.id, "owner", "imported judgments", new=new, file=name[-100:])
     if before:
-        notes = [*notes, f"{before:,} judgments were imported before, and are not stored again"]
+        notes = [*notes, f"already in the study, and not stored again: {before:,}"]
     return {"imported": new, "notes": notes}
 
 
