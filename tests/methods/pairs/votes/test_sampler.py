@@ -11,7 +11,7 @@ from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperp
 from crowdrank.methods.pairs.votes.learned_crowd import fit_learned_crowd, unknown_crowd
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import mode_at
-from crowdrank.methods.pairs.votes.sampler import Chain, sample
+from crowdrank.methods.pairs.votes.sampler import RATE, Chain, sample
 from crowdrank.methods.verdicts import QUALITY, USUAL_CROWD, VIRTUAL_ANNOTATORS
 
 N_ENTRIES, N_ANNOTATORS, PER_ANNOTATOR = 4, 6, 8
@@ -65,19 +65,20 @@ def test_means_and_errors_agree_with_many_draws():
 
 
 def test_draws_stay_on_their_side_of_the_mirror():
-    """Votes by lot say nothing about the direction of the scores, which was decided before."""
-    rng = np.random.default_rng(3)
-    table, *_ = drawn_study(rng)
-    turned = rng.random(len(table)) < 0.5
-    winner, loser = np.where(turned, table.loser, table.winner), np.where(turned, table.winner, table.loser)
-    table = Votes(table.annotator, winner, loser, table.kind, table.weight)
-    model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
-    score = np.array([-0.3, 0.1, 0.2, 0.0])
-    start = mode_at(model, STARTS, score, unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=0.5))
-    draws = sample(model, start, STARTS, draws=300, warm_up=40)
-    along = draws.x @ score
-    assert along.min() >= 0
-    assert len(np.unique(along)) > 100  # and they move
+    """Votes by lot say nothing about the direction of scores and qualities together, which was decided before."""
+    rng, n, score = np.random.default_rng(3), 200, np.array([-0.3, 0.1, 0.2, 0.0])
+    winner = rng.integers(0, N_ENTRIES, 3 * n)
+    loser = (winner + rng.integers(1, N_ENTRIES, 3 * n)) % N_ENTRIES
+    codes = (column.astype(np.int32) for column in (np.repeat(np.arange(n), 3), winner, loser))
+    table = Votes(*codes, np.full(3 * n, WON_LEFT, np.int8), np.ones(3 * n))
+    model = MarginalModel(table, table.annotator, N_ENTRIES, n, False, ())
+    chain = Chain(model, mode_at(model, STARTS, score, unknown_crowd(n), Hyperparameters(spread=0.5)), 0)
+    states = []
+    for _ in range(300):
+        chain.move()
+        chain.draw_distributions()
+        states.append((chain.x @ score < 0, chain.crowd.share @ RATE < 0))
+    assert {(True, False), (False, True), (False, False)} == set(states)
 
 
 def test_units_go_there_and_back_and_fit_the_posterior():

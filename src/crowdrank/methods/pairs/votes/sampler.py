@@ -11,8 +11,8 @@ standard normal distribution, whose trajectories are circles: they are followed 
 needs small steps (Shahbaba, Lan, Johnson, Neal: Split Hamiltonian Monte Carlo, Statistics and Computing 2014).
 
 The posterior has a mirror image, in which all scores and qualities are reversed, and which of the two is right was
-decided before. Where votes are few a trajectory can reach the other one, and would seldom come back: states whose
-scores point away from those of the start are rejected.
+decided before. Where votes are few the chain can reach the other one, and would seldom come back: states are rejected
+whose scores point away from those of the start, while most of the crowd is reversed.
 """
 
 from __future__ import annotations
@@ -199,11 +199,13 @@ class Chain:
     def move(self) -> None:
         """A trajectory, accepted or not."""
         end, there = self.trajectories.move(self.x, self.now, self._evaluation)
-        if self._is_upright(end):
+        if self._is_upright(end, self.crowd):
             self.x, self.now = end, there
 
-    def _is_upright(self, x: Floats) -> bool:
-        """Whether these scores are not those of the mirror image."""
+    def _is_upright(self, x: Floats, crowd: Crowd) -> bool:
+        """Whether these scores and qualities are not those of the mirror image."""
+        if crowd.counts is None or crowd.share @ RATE >= 0:
+            return True
         n = self.model.n_entries
         return dot(x[:n], self.start[:n]) >= 0
 
@@ -213,7 +215,8 @@ class Chain:
         The sizes of changes are learned with this rate.
         """
         if self.crowd.counts is not None:
-            self.crowd = self.shares.drawn(self.crowd, self.now.posterior, self.rng, rate)
+            drawn = self.shares.drawn(self.crowd, self.now.posterior, self.rng, rate)
+            self.crowd = drawn if self._is_upright(self.x, drawn) else self.crowd
             self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.model.squares(self.x, self.hyper), self.model.profiles(self.x), self.rng)
         self.now = self._evaluation(self.x)
@@ -231,7 +234,7 @@ class Chain:
         there = self.model.evaluate(x, crowd.qualities, self.hyper)
         volume = n * step + log_prior_ratio(counts, tilted, self.crowd.share)
         accepted = _acceptance(self.now.value - there.value + volume)
-        if self.rng.random() < accepted:
+        if self.rng.random() < accepted and self._is_upright(x, crowd):
             self.x, self.now, self.crowd, self.qualities = x, there, crowd, crowd.qualities
         return accepted
 
