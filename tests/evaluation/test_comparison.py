@@ -239,3 +239,12 @@ def test_compilation_during_the_fit_counts_neither_as_seconds_nor_for_the_limit(
     began = time.monotonic()
     found = cr.compare(*graded, [CompilesLate()], limit=0.3)
     assert found.seconds["slow"] < 0.3 < time.monotonic() - began
+
+
+@pytest.mark.parametrize("name", ["crowd-bt", "crowd-thurstone", "bradley-terry", "variance-bt"])
+def test_methods_are_compared_as_they_rank(name):
+    """By the scores of the call that users make, whatever is left out to save time."""
+    study = cr.simulate.pairs(items=8, annotators=6, votes=120, seed=3)
+    found = cr.compare(study.judgments, study.gold, [name], measures=["tau"]).table
+    expected = cr.evaluate(cr.fit(name, study.judgments), study.gold, ["tau"]).mean["tau"]
+    assert found["tau"][0] == pytest.approx(expected)

@@ -109,7 +109,7 @@ def compare(
     seconds (None: as long as it takes), gives a note. Supervised methods
     need `folds`, task → fold or a number of random folds: each task is ranked by a method trained on the gold of other
     folds. `seed` is used for methods given by name that have one, for random folds, and for the randomisation test;
-    methods given by name compute no intervals. For the other parameters see `evaluate`.
+    methods given by name compute no intervals, unless these change the ranking. For other parameters see `evaluate`.
     """
     check_judgments(judgments)
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
@@ -178,10 +178,11 @@ def _slow(left_out: Sequence[str]) -> list[str]:
 
 
 def _named(name: str, fold: Folds | None, seed: int) -> Method | Supervised:
-    """The method of that name, without intervals, which take time and do not change the ranking."""
+    """The method of that name, without intervals where they take time and do not change the ranking."""
     make: Any = supervised if name in SUPERVISED and fold is not None else method
-    wanted = {"seed": seed, "intervals": False}
-    return make(name, **{setting: wanted[setting] for setting in wanted.keys() & settings_of(make(name))})  # type: ignore[no-any-return]
+    usual = make(name)
+    wanted = {"seed": seed, "intervals": usual.description.ranks_by_draws}
+    return make(name, **{setting: wanted[setting] for setting in wanted.keys() & settings_of(usual)})  # type: ignore[no-any-return]
 
 
 def _labelled(chosen: Sequence[Method | Supervised]) -> dict[str, Method | Supervised]:

@@ -26,6 +26,7 @@ class Description:
     depends_on_order: bool = False  # takes the votes one after the other
     starts_from_gold: bool = False  # its `fit` takes gold
     gives_intervals: bool = False  # without a bootstrap
+    ranks_by_draws: bool = False  # with intervals, scores are means of draws; without, the most likely ones
     takes_side_information: bool = False  # its `learn` takes what is known about annotators
 
 

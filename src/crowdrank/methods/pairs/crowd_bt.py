@@ -63,6 +63,7 @@ class CrowdBT:
         starts_from_gold=True,
         expands_to_pairs=True,
         gives_intervals=True,
+        ranks_by_draws=True,
     )
 
     prior: float | None = None  # virtual wins and losses of every item (λ of the paper); by default scores are normal

@@ -40,6 +40,7 @@ class CrowdThurstone:
         starts_from_gold=True,
         expands_to_pairs=True,
         gives_intervals=True,
+        ranks_by_draws=True,
     )
 
     prior: float | None = None  # virtual wins and losses of every item; by default scores are normal
