@@ -139,12 +139,12 @@ def test_next_asks_people_where_machines_share_a_taste(run):
     score = np.where(np.char.startswith(who, "llm")[:, None], *rng.normal(size=(2, 1, 25)))
     gap = score[np.arange(1200), left] - score[np.arange(1200), right]
     winner = np.where(rng.logistic(size=1200) < gap, left, right)
-    pl.DataFrame({"annotator": who, "left": left, "right": right, "winner": winner}).write_csv("votes.csv")
+    pl.DataFrame({"annotator": who, "left": left, "right": right, "winner": winner}).write_csv("machines.csv")
     pl.DataFrame({"annotator": ["ann", "bob"]}).write_csv("people.csv")
     pl.DataFrame({"annotator": ["llm1", "llm2"], "cost": [0.5, 0.5]}).write_csv("costs.csv")
     asked = []
     for trust in ((), ("--trust", "people.csv")):
-        done = run("next", "votes.csv", "--costs", "costs.csv", "--count", "3", "--json", *trust)
+        done = run("next", "machines.csv", "--costs", "costs.csv", "--count", "3", "--json", *trust)
         assert done.code == 0, done.err
         asked.append({question["annotator"] for question in json.loads(done.out)["questions"]})
     assert asked[0] <= {"llm1", "llm2"}

@@ -127,7 +127,7 @@ def test_import(study, tmp_path):
     assert owner.ok("POST", "import?file=votes.csv", content=csv)["imported"] == 3
     again = owner.ok("POST", "import?file=votes.csv", content=csv)
     assert again["imported"] == 0
-    assert "before" in again["notes"][0]
+    assert "already in the study" in again["notes"][0]
     exported = owner.ok("GET", "export.json")
     assert len(exported["judgments"]) == 3
     unknown = owner.request("POST", "import?file=v.csv", content=b"annotator,left,right,winner\nzoe,i0,what,i0\n")

@@ -10,7 +10,7 @@ import crowdrank as cr
 from crowdrank.methods.pairs.leaderboard import model as models
 from crowdrank.methods.pairs.leaderboard.covariates import standardised
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor
-from crowdrank.methods.pairs.leaderboard.sampler import ArrowUnits, Target
+from crowdrank.methods.pairs.leaderboard.sampler import ArrowUnits, EffectTarget
 from crowdrank.methods.pairs.leaderboard.solver import find_mode, start_spreads
 from crowdrank.study import ids
 from leaderboard_votes import simulated
@@ -29,7 +29,7 @@ def target_of(truth, *, normal=False):
     model = EffectModel(pairs, effects, n, len(study.vocabulary.annotators), normal=normal)
     start = model.start(np.zeros(n), np.full(model.n_annotators, 0.8), -0.5)
     solution = find_mode(model, start, start_spreads(model, -0.5), 5, 1e-6)
-    target = Target(model, solution)
+    target = EffectTarget(model, solution)
     size = sum(part.size for part in solution.values[:3])
     return target, solution, 0.3 * np.random.default_rng(0).normal(size=size)
 

@@ -35,7 +35,7 @@ RESCALED = 2  # groups in an iteration
 START_WIDTH = 0.2  # of the logarithm of the factor by which a group is multiplied
 
 
-class Evaluation(NamedTuple):
+class EffectEvaluation(NamedTuple):
     """Minus the log-posterior at a point."""
 
     value: float
@@ -51,7 +51,7 @@ class EffectDraws(NamedTuple):
     mean: EffectValues
 
 
-class Target:
+class EffectTarget:
     """Minus the log-posterior of all parameters, with the variances they were drawn with integrated out."""
 
     def __init__(self, model: EffectModel, solution: Solution) -> None:
@@ -77,7 +77,7 @@ class Target:
             found[model.blocked.name] = values.block
         return {**found, **{name: values.own[:, at] for name, at in model.own.items()}}
 
-    def evaluate(self, x: Floats) -> Evaluation:
+    def evaluate(self, x: Floats) -> EffectEvaluation:
         """The value and its gradient."""
         values = self.values(x)
         value, slopes = self.model.gradient(values)
@@ -92,7 +92,7 @@ class Target:
                 away = (values.core[where] - self.spreads.centre(name)) / spread
                 value += float((away**2).sum()) / 2
                 slopes.core[where] += away / spread
-        return Evaluation(value, _joined(slopes[:3]))
+        return EffectEvaluation(value, _joined(slopes[:3]))
 
     def information(self, x: Floats, near: Floats) -> Arrow:
         """The information at a point, with the spreads that fit the parameters of another one."""
@@ -106,7 +106,7 @@ class Target:
 class ArrowUnits:
     """Parameters in units of the information around a centre, which is an arrow: blocks connected with a core."""
 
-    def __init__(self, target: Target, centre: Floats, arrow: Arrow) -> None:
+    def __init__(self, target: EffectTarget, centre: Floats, arrow: Arrow) -> None:
         self.target, self.centre = target, centre
         precision = np.linalg.inv(arrow.core_inverse)
         matrices = (precision + precision.T) / 2, arrow.information.block, arrow.information.own
@@ -151,10 +151,10 @@ def _joined(parts: tuple[Floats, ...] | list[Floats]) -> Floats:
     return np.concatenate([part.ravel() for part in parts])
 
 
-class Chain:
+class EffectChain:
     """A Markov chain whose states are draws from the posterior."""
 
-    def __init__(self, target: Target, solution: Solution, seed: int) -> None:
+    def __init__(self, target: EffectTarget, solution: Solution, seed: int) -> None:
         self.target, self.rng = target, np.random.default_rng(seed)
         self.x = _joined(solution.values[:3])
         self.now = target.evaluate(self.x)
@@ -188,7 +188,7 @@ def draws_of(model: EffectModel, solution: Solution) -> EffectDraws:
     order = CanonicalOrder.of(model, solution.values)
     ordered = order.model(model)
     start = order.solution(ordered, solution)
-    target = Target(ordered, start)
+    target = EffectTarget(ordered, start)
     found, middle = sample(target, start, draws=draws, warm_up=min(draws, MOST_WARM_UP))
     places = _joined(order.values(model, target.values(np.arange(float(len(middle)))))[:3]).astype(np.intp)
     xs, mean = np.empty_like(found), np.empty_like(middle)
@@ -197,9 +197,11 @@ def draws_of(model: EffectModel, solution: Solution) -> EffectDraws:
     return EffectDraws(core, block, own, target.values(mean))
 
 
-def sample(target: Target, solution: Solution, *, draws: int, warm_up: int, seed: int = 0) -> tuple[Floats, Floats]:
+def sample(
+    target: EffectTarget, solution: Solution, *, draws: int, warm_up: int, seed: int = 0
+) -> tuple[Floats, Floats]:
     """Draws of all parameters, and their mean."""
-    chain = Chain(target, solution, seed)
+    chain = EffectChain(target, solution, seed)
     total = np.zeros(len(chain.x))
     for number in range(warm_up):
         report("posterior", number, warm_up + draws)

@@ -199,8 +199,8 @@ class FewMarginal:
         odds = _exp(-gap)
         right = 1 / (1 + odds)
         wrong = odds * right
-        mixture = self.eta * (right - wrong)
-        mixture += wrong + TINY
+        mixture = self.eta * right
+        mixture += self.not_eta * wrong + TINY
         value = self._posterior(mixture, prior, posterior)
         pull = _sums(np.divide(self._by_vote(posterior.T), mixture, out=mixture), self.rate)
         pull *= right * wrong * self.rows.weight

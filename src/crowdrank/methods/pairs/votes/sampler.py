@@ -49,7 +49,7 @@ WANTED_TRADES = 0.35
 RATE = 2 * QUALITY - 1
 
 
-class Evaluation(Protocol):
+class EvaluatedPoint(Protocol):
     """Minus the log-posterior at a point, and its gradient."""
 
     @property
@@ -59,7 +59,7 @@ class Evaluation(Protocol):
     def gradient(self) -> Floats: ...
 
 
-Evaluated = TypeVar("Evaluated", bound=Evaluation)
+Evaluated = TypeVar("Evaluated", bound=EvaluatedPoint)
 
 
 class Draws(NamedTuple):
