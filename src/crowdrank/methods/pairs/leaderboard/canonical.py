@@ -20,7 +20,7 @@ Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CanonicalOrder:
+class EffectOrder:
     """The codes of entries, annotators and each factor's levels in their order."""
 
     entry: Places
@@ -28,14 +28,14 @@ class CanonicalOrder:
     levels: dict[str, Places]
 
     @staticmethod
-    def of(model: EffectModel, values: EffectValues) -> CanonicalOrder:
+    def of(model: EffectModel, values: EffectValues) -> EffectOrder:
         size = {name: (where.stop - where.start) // model.n_entries for name, where in _core_factors(model).items()}
         if model.blocked is not None:
             size[model.blocked.name] = model.n_blocks
         levels = {name: _by_squares(model, values, name, count) for name, count in size.items()}
         by_quality = values.own[:, ::-1].T  # the last parameter decides first, if there is any
         annotator = np.lexsort(by_quality[::-1]) if len(by_quality) else np.arange(model.n_annotators)
-        return CanonicalOrder(np.argsort(values.core[: model.n_entries], kind="stable"), annotator, levels)
+        return EffectOrder(np.argsort(values.core[: model.n_entries], kind="stable"), annotator, levels)
 
     def values(self, model: EffectModel, values: EffectValues) -> EffectValues:
         """Parameters in this order; `values` may be anything with a cell for each."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdrank.methods.pairs.leaderboard.canonical import CanonicalOrder
+from crowdrank.methods.pairs.leaderboard.canonical import EffectOrder
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel
 from crowdrank.methods.pairs.leaderboard.solver import (
@@ -185,7 +185,7 @@ class EffectChain:
 def draws_of(model: EffectModel, solution: Solution) -> EffectDraws:
     """As many draws as the votes need; what is drawn depends on the votes, not on names."""
     draws = min(max(int(DRAWS_OF_ONE_VOTE / len(model.rows.left) ** 0.5), FEWEST_DRAWS), MOST_DRAWS)
-    order = CanonicalOrder.of(model, solution.values)
+    order = EffectOrder.of(model, solution.values)
     ordered = order.model(model)
     start = order.solution(ordered, solution)
     target = EffectTarget(ordered, start)
