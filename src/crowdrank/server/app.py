@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from crowdrank.store.writer import Writer
 
 API = "/api/v1/studies/{name}"
 ENVIRONMENT = "CROWDRANK_SERVE"  # how the processes of one server get their settings
+# Seconds. The writer gives up the interpreter with every statement, and waits as long as this until it is its turn.
+TURN = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ def create_app(files: Sequence[StudyFile], settings: ServerSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        sys.setswitchinterval(TURN)
         background.start()
         for each in served.values():
             each.writer.start()

@@ -33,7 +33,7 @@ REST = 1.0  # times the time of some work, in which others have the processor
 LONGEST_REST = 5.0  # seconds
 LOOKING = 60.0  # seconds after a request in which results are kept fresh
 SELDOM = 30.0  # seconds between two results while nobody looks
-LOW = 3  # priority (nice): requests come first
+LOW = 5  # priority (nice): requests come first
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,7 @@ def work(pipe: Connection, database: str, jobs: list[Job], own_process: bool) ->
     if own_process:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which ends this
         os.nice(LOW)
+        os.environ.setdefault("CROWDRANK_THREADS", str(max((os.cpu_count() or 1) - 1, 1)))  # a core is for requests
     wishes = Wishes(pipe, own_process)
     store = Database(database)
     rooms = [Room(Follower(store, job.study_id), Planner(job.file), job.file) for job in jobs]

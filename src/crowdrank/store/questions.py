@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -65,7 +66,7 @@ _COUNT_STUDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
     """A question that could be asked."""
 
@@ -73,7 +74,7 @@ class Candidate:
     items: tuple[str, ...]  # as shown
     expected: Mapping[str, Any] | None = None  # the right answer of a gold check
 
-    @property
+    @cached_property  # it is looked at with every request
     def entries(self) -> str:
         """The same for the same question in another order."""
         return entries_key(self.task, self.items)

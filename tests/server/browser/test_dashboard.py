@@ -143,6 +143,7 @@ def test_states_items_and_invitations(server, visit):
 
 def test_exports_and_imports(server, visit, tmp_path):
     study = server["void"]
+    judge(study, 2, min)  # JSON lines of no judgments are empty
     view = opened(visit, study, "Data")
     for name in ("CSV", "Parquet", "JSON lines", "JSON", "Report"):
         with view.page.expect_download(timeout=60_000) as saved:
