@@ -53,6 +53,10 @@ def test_other_things_than_gold_are_refused():
         cr.evaluate(VOTES.judgments, VOTES.gold)
     with pytest.raises(cr.JudgmentError, match="gold is needed, not NoneType"):
         cr.train("crf", VOTES.judgments, None)
+    with pytest.raises(cr.JudgmentError, match="judgments are needed, not Gold"):
+        cr.replay(VOTES.gold, VOTES.judgments)
+    with pytest.raises(cr.JudgmentError, match="gold is needed, not Consensus"):
+        cr.replay(VOTES.judgments, consensus)
 
 
 def test_a_consensus_is_written_not_saved(tmp_path):
