@@ -53,6 +53,17 @@ def test_files_without_a_ranking_are_refused(run, name, content):
     assert not Path("saved.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [("1", "has no ranking"), ('{"item": "x", "score": "much"}', "row 0: score 'much' is not a finite number")],
+)
+def test_a_wrong_row_is_named_with_its_file(run, row, reason):
+    Path("edited.json").write_text(f'{{"ranking": [{row}]}}', encoding="utf-8")
+    done = run("report", "edited.json", "--out", "r.html")
+    assert done.code == 2
+    assert done.err.startswith(f"edited.json: {reason}")
+
+
 @pytest.mark.parametrize("name", ["chart.svg", "chart.html", "chart.png"])
 def test_rank_draws_a_chart(run, name):
     done = run("rank", "votes.csv", "--method", "bradley-terry", "--chart", name)
