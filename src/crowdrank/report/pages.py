@@ -23,6 +23,7 @@ from crowdrank.report.page import (
     name,
     page,
     paragraph,
+    side_by_side,
     table,
     tag,
     text,
@@ -160,9 +161,12 @@ def _counts(description: StudyDescription) -> list[Html]:
         "items that won every pair": description.never_lost if description.counts["pairs"] else None,
         "items that lost every pair": description.never_won if description.counts["pairs"] else None,
     }
-    what = "How many items, and how many annotators, have how many judgments"
-    chart = [figure(crowd.judgment_counts(description), what)] if len(description.entry_judgments) else []
-    return [table("counts", columns, caption="Judgments, and how they spread"), *chart, facts(values)]
+    of_items, of_annotators = (
+        figure(chart, f"How many {things} have how many judgments")
+        for chart, things in zip(crowd.count_charts(description), ("items", "annotators"), strict=True)
+    )
+    charts = [side_by_side(of_items, of_annotators)] if len(description.entry_judgments) else []
+    return [table("counts", columns, caption="Judgments, and how they spread"), *charts, facts(values)]
 
 
 def _whole(value: float) -> float:
@@ -217,12 +221,14 @@ def replay_page(curves: Any, *, title: str = "Replay of policies", command: str 
     }
     what = "Accuracy by the number of judgments, for each policy"
     chart = replay_curves(curves).properties(width="container")
-    best = box(paragraph(Html(f"<b>{text(policies[0])}</b>"), f" ends highest: ACC {final[policies[0]]:.3f}."))
+    ends = "ends highest" if len(policies) > 1 else "ends"
+    best = box(paragraph(Html(f"<b>{text(policies[0])}</b>"), f" {ends} at ACC {final[policies[0]]:.3f}."))
     sections = [
         Section("Curves", [figure(chart, what), table("policies", columns, caption="Policies")]),
         _repeat(command),
     ]
-    return page(title, f"{len(policies)} policies, {frame['votes'].max():,} judgments", [best], sections, _footer())
+    what = f"{len(policies)} policies" if len(policies) > 1 else "1 policy"
+    return page(title, f"{what}, {frame['votes'].max():,} judgments", [best], sections, _footer())
 
 
 def _first_at(frame: Any, policy: str, level: float) -> int | None:
