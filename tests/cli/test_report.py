@@ -89,10 +89,13 @@ def test_a_chosen_method_is_explained(run):
     assert "note: crowd-bt was chosen because it is the usual method for pairs" in run("rank", "votes.csv").out
 
 
-def test_training_and_prediction_have_reports(run, features_and_lists):
-    done = run("train", "features.csv", "lists.csv", "--method", "listmle", "--out", "m.json", "--report", "t.html")
+@pytest.mark.parametrize(("method", "caption"), [("listmle", "Weights: how far"), ("lambdamart", "Shares of all")])
+def test_training_and_prediction_have_reports(run, features_and_lists, method, caption):
+    done = run("train", "features.csv", "lists.csv", "--method", method, "--out", "m.json", "--report", "t.html")
     assert done.code == 0, done.err
     assert "Settings" in headings("t.html")
+    assert caption in Path("t.html").read_text(encoding="utf-8")
     done = run("predict", "m.json", "features.csv", "--report", "p.html")
     assert done.code == 0, done.err
     assert "Ranking" in headings("p.html")
+    assert "--bootstrap" not in Path("p.html").read_text(encoding="utf-8")  # rankers cannot be bootstrapped

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.evaluation.comparison import Comparison
+from crowdrank.learning.linear.model import Linear
 from crowdrank.report import crowd, methods
 from crowdrank.report.lead import counted
 from crowdrank.report.page import (
@@ -254,9 +255,24 @@ def train_page(ranker: Ranker, *, title: str = "Trained ranker", command: str = 
         body = [table("annotators", some, caption="Annotators", searchable=True)]
     sections = [
         Section("Annotators", body),
-        Section("Columns", [paragraph(", ".join(map(str, ranker.columns)))]),
+        Section("Columns", [_weights(ranker)]),
         Section("Settings", [code("\n".join(f"{key} = {value}" for key, value in settings.items()))]),
         Section("Notes", [listed(ranker.notes)] if ranker.notes else []),
         _repeat(command),
     ]
     return page(title, ranker.name, [lead], sections, _footer())
+
+
+def _weights(ranker: Ranker) -> Html:
+    """What each column counts for, the most important first."""
+    model: Any = ranker.model
+    if isinstance(model, Linear):
+        label, value = "weight", model.weight
+        caption = "Weights: how far the score changes with a standard deviation of the column"
+    else:
+        gain = model.booster.feature_importance("gain")
+        label, value = "share", gain / max(gain.sum(), 1e-300)
+        caption = "Shares of all that the splits of the trees gain"
+    order = np.argsort(-np.abs(value), kind="stable")[:MOST_ROWS]
+    columns = {"column": [name(ranker.columns[at]) for at in order], label: value[order].tolist()}
+    return table("columns", columns, caption=caption, searchable=True)
