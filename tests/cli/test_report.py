@@ -53,6 +53,17 @@ def test_files_without_a_ranking_are_refused(run, name, content):
     assert not Path("saved.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [("1", "has no ranking"), ('{"item": "x", "score": "much"}', "row 0: score 'much' is not a finite number")],
+)
+def test_a_wrong_row_is_named_with_its_file(run, row, reason):
+    Path("edited.json").write_text(f'{{"ranking": [{row}]}}', encoding="utf-8")
+    done = run("report", "edited.json", "--out", "r.html")
+    assert done.code == 2
+    assert done.err.startswith(f"edited.json: {reason}")
+
+
 @pytest.mark.parametrize("name", ["chart.svg", "chart.html", "chart.png"])
 def test_rank_draws_a_chart(run, name):
     done = run("rank", "votes.csv", "--method", "bradley-terry", "--chart", name)
@@ -78,10 +89,13 @@ def test_a_chosen_method_is_explained(run):
     assert "note: crowd-bt was chosen because it is the usual method for pairs" in run("rank", "votes.csv").out
 
 
-def test_training_and_prediction_have_reports(run, features_and_lists):
-    done = run("train", "features.csv", "lists.csv", "--method", "listmle", "--out", "m.json", "--report", "t.html")
+@pytest.mark.parametrize(("method", "caption"), [("listmle", "Weights: how far"), ("lambdamart", "Shares of all")])
+def test_training_and_prediction_have_reports(run, features_and_lists, method, caption):
+    done = run("train", "features.csv", "lists.csv", "--method", method, "--out", "m.json", "--report", "t.html")
     assert done.code == 0, done.err
     assert "Settings" in headings("t.html")
+    assert caption in Path("t.html").read_text(encoding="utf-8")
     done = run("predict", "m.json", "features.csv", "--report", "p.html")
     assert done.code == 0, done.err
     assert "Ranking" in headings("p.html")
+    assert "--bootstrap" not in Path("p.html").read_text(encoding="utf-8")  # rankers cannot be bootstrapped

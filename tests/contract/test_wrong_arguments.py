@@ -40,9 +40,10 @@ def test_a_method_with_its_settings_can_be_fitted():
     assert fitted.score.tolist() == cr.fit("bradley-terry", VOTES.judgments, prior=0.5).score.tolist()
     with pytest.raises(cr.SettingError, match=r"give the settings to the method itself: BradleyTerry\(prior=…\)"):
         cr.fit(cr.BradleyTerry(), VOTES.judgments, prior=0.5)
-    for wrong in (cr.BradleyTerry, 7, None):
-        with pytest.raises(cr.SettingError, match=r"a method is needed, by its name or as cr\.CrowdBT\(\)"):
-            cr.fit(wrong, VOTES.judgments)
+    for wrong in (cr.BradleyTerry, 7, None, fitted):
+        for call in (cr.fit, cr.statistics.fragility):
+            with pytest.raises(cr.SettingError, match=r"a method is needed, by its name or as cr\.CrowdBT\(\)"):
+                call(wrong, VOTES.judgments)
 
 
 def test_other_things_than_gold_are_refused():
@@ -53,6 +54,10 @@ def test_other_things_than_gold_are_refused():
         cr.evaluate(VOTES.judgments, VOTES.gold)
     with pytest.raises(cr.JudgmentError, match="gold is needed, not NoneType"):
         cr.train("crf", VOTES.judgments, None)
+    with pytest.raises(cr.JudgmentError, match="judgments are needed, not Gold"):
+        cr.replay(VOTES.gold, VOTES.judgments)
+    with pytest.raises(cr.JudgmentError, match="gold is needed, not Consensus"):
+        cr.replay(VOTES.judgments, consensus)
 
 
 def test_a_consensus_is_written_not_saved(tmp_path):

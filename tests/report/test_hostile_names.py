@@ -13,8 +13,8 @@ import pytest
 import crowdrank as cr
 from crowdrank.settings import InputError
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
-CHARTS = ("weights", "curves", "narrowing", "replay")
+HOSTILE = "\x1b[31m\uffff</script><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
+CHARTS = ("weights", "curves", "narrowing", "intervals", "replay")
 
 
 def tags_of(page):
@@ -44,6 +44,8 @@ def chart(request):
         gold = cr.gold({"item": [f"{HOSTILE}{number}" for number in range(10)], "grade": rng.integers(0, 3, 10)})
         return cr.report.annotator_weights(cr.train("crf", judgments, gold, weights="own", max_iter=3))
     consensus = cr.fit("gda", judgments)
+    if request.param == "intervals":
+        return cr.report.intervals(consensus)
     return cr.report.grade_curves(consensus) if request.param == "curves" else cr.report.narrowing(consensus, judgments)
 
 
@@ -53,7 +55,7 @@ def test_no_name_leaves_its_place_in_a_page(chart, tmp_path):
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert tags_of(page) == ["html", "head", "meta", "meta", "title", "body", "div", "script", "script"]
-    assert "alert(1)" in page  # the name is there, as text
+    assert "(2)>&" in page  # the name is there, as text
 
 
 def test_a_page_loads_nothing(chart):
@@ -77,7 +79,7 @@ def test_changes_of_a_chart_keep_its_pages_safe(chart):
 def test_notebooks_get_the_chart_alone(chart):
     bundle = chart._repr_mimebundle_()
     assert "text/html" not in bundle
-    assert "alert(1)" in json.dumps(bundle)
+    assert "(2)>&" in json.dumps(bundle)
 
 
 def test_other_kinds_of_file_are_refused(chart, tmp_path):

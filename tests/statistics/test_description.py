@@ -148,3 +148,10 @@ def test_seconds_for_a_judgment_by_hand():
     assert "seconds" not in without.annotators.columns
     counted = cr.describe(cr.judgments({**frame, "time": times}))
     assert np.isnan(counted.seconds)  # small numbers may be no seconds
+
+
+def test_a_frame_that_is_changed_changes_nothing_else():
+    described = cr.describe(cr.simulate.pairs(items=5, annotators=3, votes=60, seed=0).judgments)
+    before = described.annotators["judgments"].to_list()
+    described.annotators[0, "judgments"] = 99
+    assert described.annotators["judgments"].to_list() == before

@@ -22,7 +22,7 @@ from crowdrank.evaluation.evaluate import evaluate
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.seeds import generator
 from crowdrank.settings import SettingError, check, check_whole_number
-from crowdrank.study import Codes, Gold, JudgmentError, Judgments, Pairs
+from crowdrank.study import Codes, Gold, JudgmentError, Judgments, Pairs, check_gold, check_judgments
 
 
 def replay(
@@ -49,6 +49,8 @@ def replay(
     >>> replay(study.judgments, study.gold, ["mutual-information", "random"], budget=40, every=20)["votes"].to_list()
     [20, 40, 20, 40]
     """
+    check_judgments(judgments)
+    check_gold(gold)
     pairs = as_pairs(judgments)
     if not len(pairs):
         raise JudgmentError("replay needs pairs, or rankings or grades to derive pairs from; this study has none")

@@ -85,11 +85,16 @@ def fit(
     """
     if isinstance(name, str):
         return fit_method(method(name, **settings), judgments, gold)
-    if not hasattr(name, "fit") or isinstance(name, type):
-        raise SettingError(f"a method is needed, by its name or as cr.CrowdBT(), not {name!r:.60}")
+    check_method(name)
     if settings:
         raise SettingError(f"give the settings to the method itself: {type(name).__name__}({', '.join(settings)}=…)")
     return fit_method(name, judgments, gold)
+
+
+def check_method(given: Any) -> None:
+    """Refuse anything but a method with its settings."""
+    if not callable(getattr(given, "fit", None)) or isinstance(given, type):
+        raise SettingError(f"a method is needed, by its name or as cr.CrowdBT(), not {given!r:.60}")
 
 
 def fit_method(chosen: Method, judgments: Judgments, gold: Gold | None = None) -> Consensus:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,9 @@ from crowdrank.settings import InputError
 SHADES = "viridis"
 
 KINDS = ("html", "svg", "png", "pdf", "json")
+
+# What no picture may hold (vl-convert ends the process): control characters, halves of surrogate pairs, no characters.
+NOT_DRAWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -72,10 +76,14 @@ def _self_contained_class(kind: Any) -> type:
 class SelfContained:
     """What the charts here do differently from Altair's."""
 
+    def to_dict(self, *arguments: Any, **options: Any) -> Any:
+        """The chart as JSON, whose texts can be drawn."""
+        return _drawable(super().to_dict(*arguments, **options))  # type: ignore[misc]
+
     def to_html(self, *_: Any, **__: Any) -> str:
         """A page that shows the chart."""
         # In a script, < may begin its end; as \\u003c it is the same to JSON.
-        chart = json.dumps(self.to_dict()).replace("<", "\\u003c")  # type: ignore[attr-defined]
+        chart = json.dumps(self.to_dict()).replace("<", "\\u003c")
         return PAGE.format(scripts=_scripts(), chart=chart)
 
     def save(self, fp: str | os.PathLike[str], format: str | None = None, **options: Any) -> None:  # noqa: A002
@@ -94,7 +102,7 @@ class SelfContained:
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, Any]:
         """The chart for notebooks, which draw it with scripts of their own."""
-        chart = self.to_dict()  # type: ignore[attr-defined]
+        chart = self.to_dict()
         version = chart["$schema"].rsplit("/v", 1)[1].split(".")[0]
         return {f"application/vnd.vegalite.v{version}+json": chart, "text/plain": repr(self)}
 
@@ -129,12 +137,26 @@ def _vl_convert() -> Any:
     return vl_convert
 
 
+def visible(text: str) -> str:
+    """A text with the codes of characters that cannot be shown."""
+    return NOT_DRAWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _drawable(part: Any) -> Any:
+    """A part of a chart in which all texts are visible."""
+    if isinstance(part, str):
+        return visible(part)
+    if isinstance(part, dict):
+        return {name: _drawable(value) for name, value in part.items()}
+    return [_drawable(each) for each in part] if isinstance(part, list) else part
+
+
 def labels(names: Iterable[Any], longest: int = 26) -> list[str]:
     """Ids as labels of a chart: cut in the middle if they are long, and still different from each other."""
     found: dict[str, int] = {}
     result = []
     for name in names:
-        whole = str(name).encode("utf-8", "replace").decode("utf-8").replace("\n", "⏎")
+        whole = visible(str(name)).replace("\n", "⏎")
         end = longest // 2
         short = whole if len(whole) <= longest else f"{whole[: longest - end - 1]}…{whole[-end:]}"
         found[short] = found.get(short, 0) + 1

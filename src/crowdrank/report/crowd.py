@@ -74,24 +74,25 @@ def agreement_with_others(description: StudyDescription) -> Any:
 
 def judgment_counts(description: StudyDescription) -> Any:
     """An Altair chart: how many items, and how many annotators, have how many judgments."""
+    panels = (chart.properties(width=340) for chart in count_charts(description))
+    return self_contained(altair().hconcat(*panels))
+
+
+def count_charts(description: StudyDescription) -> tuple[Any, Any]:
+    """How many items have how many judgments, and how many annotators."""
+    of_annotators = description.annotator_columns["judgments"]
+    return _histogram(description.entry_judgments, "item", BLUE), _histogram(of_annotators, "annotator", ORANGE)
+
+
+def _histogram(counts: Any, title: str, colour: str) -> Any:
+    """How many things have how many judgments."""
     alt = altair()
-
-    def panel(counts: Any, title: str, colour: str) -> Any:
-        bars, edges = np.histogram(counts, bins=min(30, max(int(np.max(counts, initial=1)), 1)))
-        data = {"from": edges[:-1].tolist(), "to": edges[1:].tolist(), "count": bars.tolist()}
-        chart = alt.Chart(inline(data)).mark_bar(color=colour, opacity=0.85)
-        x = alt.X("from:Q", bin="binned", title=f"judgments per {title}")
-        chart = chart.encode(
-            x=x, x2="to:Q", y=alt.Y("count:Q", title=f"{title}s"), tooltip=["from:Q", "to:Q", "count:Q"]
-        )
-        return chart.properties(width=340, height=170)
-
-    return self_contained(
-        alt.hconcat(
-            panel(description.entry_judgments, "item", BLUE),
-            panel(description.annotator_columns["judgments"], "annotator", ORANGE),
-        )
-    )
+    bars, edges = np.histogram(counts, bins=min(30, max(int(np.max(counts, initial=1)), 1)))
+    data = {"from": edges[:-1].tolist(), "to": edges[1:].tolist(), "count": bars.tolist()}
+    chart = alt.Chart(inline(data)).mark_bar(color=colour, opacity=0.85)
+    x = alt.X("from:Q", bin="binned", title=f"judgments per {title}")
+    chart = chart.encode(x=x, x2="to:Q", y=alt.Y("count:Q", title=f"{title}s"), tooltip=["from:Q", "to:Q", "count:Q"])
+    return self_contained(chart.properties(width="container", height=170))
 
 
 def calibration_table(consensus: Consensus, gold: Gold, bins: int = 10) -> dict[str, Floats]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
+from crowdrank.learning.catalogue import LEARNERS
 from crowdrank.report import ranking
 from crowdrank.report.page import Html, Section, box, facts, name, paragraph, side_by_side, table
 from crowdrank.statistics.description import StudyDescription
@@ -77,9 +78,8 @@ def _verdict(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
     if not first.any():
         return box(paragraph("Nothing could be ranked; the notes at the end say why."))
     if tier is None:
-        how = paragraph(
-            "There are no intervals, so nobody can say how certain this is: rank --bootstrap 200 adds them."
-        )
+        advice = ": rank --bootstrap 200 adds them" if consensus.method not in LEARNERS else ""
+        how = paragraph(f"There are no intervals, so nobody can say how certain this is{advice}.")
         if n_tasks > 1:
             return box(paragraph(f"{n_tasks:,} tasks are ranked."), how)
         return box(paragraph(_names(consensus, np.flatnonzero(first)), " comes first."), how)

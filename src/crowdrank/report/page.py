@@ -17,6 +17,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from crowdrank.report.charts import visible
 from crowdrank.settings import InputError
 
 LONGEST = 80  # characters of an id that are shown, and those of its tooltip
@@ -94,7 +95,7 @@ def text(value: object) -> Html:
     """A value as text of a page; HTML stays as it is."""
     if isinstance(value, Html):
         return value
-    return Html(escape(str(value).encode("utf-8", "replace").decode("utf-8")))
+    return Html(escape(visible(str(value))))
 
 
 def name(value: object) -> Html:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.evaluation.comparison import Comparison
+from crowdrank.learning.linear.model import Linear
 from crowdrank.report import crowd, methods
 from crowdrank.report.lead import counted
 from crowdrank.report.page import (
@@ -23,6 +24,7 @@ from crowdrank.report.page import (
     name,
     page,
     paragraph,
+    side_by_side,
     table,
     tag,
     text,
@@ -160,9 +162,12 @@ def _counts(description: StudyDescription) -> list[Html]:
         "items that won every pair": description.never_lost if description.counts["pairs"] else None,
         "items that lost every pair": description.never_won if description.counts["pairs"] else None,
     }
-    what = "How many items, and how many annotators, have how many judgments"
-    chart = [figure(crowd.judgment_counts(description), what)] if len(description.entry_judgments) else []
-    return [table("counts", columns, caption="Judgments, and how they spread"), *chart, facts(values)]
+    of_items, of_annotators = (
+        figure(chart, f"How many {things} have how many judgments")
+        for chart, things in zip(crowd.count_charts(description), ("items", "annotators"), strict=True)
+    )
+    charts = [side_by_side(of_items, of_annotators)] if len(description.entry_judgments) else []
+    return [table("counts", columns, caption="Judgments, and how they spread"), *charts, facts(values)]
 
 
 def _whole(value: float) -> float:
@@ -217,12 +222,14 @@ def replay_page(curves: Any, *, title: str = "Replay of policies", command: str 
     }
     what = "Accuracy by the number of judgments, for each policy"
     chart = replay_curves(curves).properties(width="container")
-    best = box(paragraph(Html(f"<b>{text(policies[0])}</b>"), f" ends highest: ACC {final[policies[0]]:.3f}."))
+    ends = "ends highest" if len(policies) > 1 else "ends"
+    best = box(paragraph(Html(f"<b>{text(policies[0])}</b>"), f" {ends} at ACC {final[policies[0]]:.3f}."))
     sections = [
         Section("Curves", [figure(chart, what), table("policies", columns, caption="Policies")]),
         _repeat(command),
     ]
-    return page(title, f"{len(policies)} policies, {frame['votes'].max():,} judgments", [best], sections, _footer())
+    what = f"{len(policies)} policies" if len(policies) > 1 else "1 policy"
+    return page(title, f"{what}, {frame['votes'].max():,} judgments", [best], sections, _footer())
 
 
 def _first_at(frame: Any, policy: str, level: float) -> int | None:
@@ -248,9 +255,24 @@ def train_page(ranker: Ranker, *, title: str = "Trained ranker", command: str = 
         body = [table("annotators", some, caption="Annotators", searchable=True)]
     sections = [
         Section("Annotators", body),
-        Section("Columns", [paragraph(", ".join(map(str, ranker.columns)))]),
+        Section("Columns", [_weights(ranker)]),
         Section("Settings", [code("\n".join(f"{key} = {value}" for key, value in settings.items()))]),
         Section("Notes", [listed(ranker.notes)] if ranker.notes else []),
         _repeat(command),
     ]
     return page(title, ranker.name, [lead], sections, _footer())
+
+
+def _weights(ranker: Ranker) -> Html:
+    """What each column counts for, the most important first."""
+    model: Any = ranker.model
+    if isinstance(model, Linear):
+        label, value = "weight", model.weight
+        caption = "Weights: how far the score changes with a standard deviation of the column"
+    else:
+        gain = model.booster.feature_importance("gain")
+        label, value = "share", gain / max(gain.sum(), 1e-300)
+        caption = "Shares of all that the splits of the trees gain"
+    order = np.argsort(-np.abs(value), kind="stable")[:MOST_ROWS]
+    columns = {"column": [name(ranker.columns[at]) for at in order], label: value[order].tolist()}
+    return table("columns", columns, caption=caption, searchable=True)

@@ -38,9 +38,9 @@ def saved_consensus(path: Path, annotators: Path | None = None, judgments: Judgm
     if annotators is not None:
         saved["annotators"] = _rows(annotators)
     try:
-        consensus = _consensus(saved, path)
-    except InputError:
-        raise
+        consensus = _consensus(saved)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: is not a result as `rank --json` or `rank --out` writes it: {error}") from None
     return consensus if judgments is None else _over(consensus, judgments)
@@ -51,9 +51,13 @@ def _of_json(path: Path) -> dict[str, Any]:
         saved = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from None
-    if not isinstance(saved, dict) or not isinstance(saved.get("ranking"), list):
+    if not isinstance(saved, dict) or not _are_rows(saved.get("ranking")):
         raise InputError(f"{path}: has no ranking; `crowdrank rank FILES --json > {path.name}` writes one")
     return saved
+
+
+def _are_rows(part: Any) -> bool:
+    return isinstance(part, list) and all(isinstance(row, dict) for row in part)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -67,10 +71,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: is not such a table: {error}") from None
 
 
-def _consensus(saved: Mapping[str, Any], path: Path) -> Consensus:
+def _consensus(saved: Mapping[str, Any]) -> Consensus:
     rows: Sequence[Mapping[str, Any]] = saved["ranking"]
     if not rows or "item" not in rows[0]:
-        raise InputError(f"{path}: has no items to show")
+        raise InputError("has no items to show")
     frame = pl.DataFrame(rows, infer_schema_length=None)
     source, kind = of_frame(frame)
     plain = scores_of(source, {}, frame=kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,7 +87,7 @@ class StudyDescription:
         """Entries or pairs that an annotator judged in different ways, summed over annotators."""
         return int(self.annotator_columns["contradicted"].sum())
 
-    @cached_property
+    @property
     def annotators(self) -> Any:
         """A data frame: annotator, judgments, tasks, alpha, agreement, compared, left_share, ties, repeated, …"""
         return frame_of(self.annotator_columns, self.vocabulary.frame).to_native()

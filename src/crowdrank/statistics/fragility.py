@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.evaluation.bootstrap import without_intervals
-from crowdrank.methods.catalogue import fit_method
+from crowdrank.methods.catalogue import check_method, fit_method
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.settings import InputError, check_choice, check_whole_number
 from crowdrank.statistics.influence import Influence
 from crowdrank.statistics.removal import kept_of, quicker
-from crowdrank.study import Judgments
+from crowdrank.study import Judgments, check_judgments
 
 Of = Literal["judgments", "annotators"]
 RIVALS = 3  # of the first k, those that are tried to be overtaken
@@ -123,6 +123,8 @@ def fragility(
     >>> len(fragility(cr.BradleyTerry(), votes).removed)
     2
     """
+    check_method(method)
+    check_judgments(judgments)
     check_choice("of", of, ("judgments", "annotators"))
     check_whole_number("k", k)
     entries, name, size = _task(judgments, task, of)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.convert import TIED, WON_RIGHT
+from crowdrank.methods.pairs.votes.davidson_kernels import WIDEST
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, plain_marginal
 from crowdrank.numerics.compiled import is_compiled
@@ -56,9 +57,26 @@ def _sigma(x: Floats) -> Floats:
     return np.asarray(1 / (1 + _exp(-x)))
 
 
-def _ties(gap: Floats, rate: Floats | float, tau: Floats | float) -> Ties:
-    """`rate` is 2η − 1. One exponential gives everything."""
-    up = _exp(rate * (gap / 2))
+def _right_and_wrong(gap: Floats) -> tuple[Floats, Floats]:
+    """`_sigma` of the gap and of its opposite, both exact where they are small."""
+    odds = _exp(-gap)
+    right = 1 / (1 + odds)
+    return right, odds * right
+
+
+def _powers(first: Floats, step: Floats, count: int) -> Floats:
+    """Rows e^(first + k step) for k below `count`; by products, which take a tenth of the time of exponentials."""
+    rows, done, ratio = np.empty((count, len(first))), 1, _exp(step)
+    rows[0] = _exp(first)
+    while done < count:
+        more = min(done, count - done)
+        np.multiply(rows[:more], ratio, out=rows[done : done + more])
+        done, ratio = done + more, ratio * ratio
+    return rows
+
+
+def _ties(up: Floats, rate: Floats | float, tau: Floats | float) -> Ties:
+    """`rate` is 2η − 1, `up` e^(rate gap / 2), which is changed. One exponential gives everything."""
     down = 1 / up
     cosh = up + down
     up -= down
@@ -73,11 +91,11 @@ def _ties(gap: Floats, rate: Floats | float, tau: Floats | float) -> Ties:
 def pooled_terms(rows: VoteRows, score: Floats, tau: float, total: Derivatives) -> float:
     """`kernels.any_terms` with scores and, where `tau` is above 0, one tie threshold."""
     gap, tied, weight = score[rows.winner] - score[rows.loser], rows.kind == TIED, rows.weight
-    right, wrong = _sigma(gap), _sigma(-gap)
+    right, wrong = _right_and_wrong(gap)
     value = np.where(tied, 0.0, np.logaddexp(0.0, -gap))
     slope, curvature = np.where(tied, 0.0, -wrong), np.where(tied, 0.0, right * wrong)
     if tau > 0:
-        ties = _ties(gap, 1.0, tau)
+        ties = _ties(_exp(gap / 2), 1.0, tau)
         both = ties.chance * (1 - ties.chance)
         value -= np.log(np.where(tied, ties.chance, 1 - ties.chance) + TINY)
         slope += ties.lead * (tied - ties.chance)
@@ -118,10 +136,12 @@ class FewMarginal:
         self.side = np.where(rows.kind == WON_RIGHT, -1.0, 1.0)
         self.with_votes = np.flatnonzero(self.counts)
         first = starts[self.with_votes]
-        self.single = bool((rows.weight == 1).all())
-        # Products of a few votes need few logarithms.
-        every = np.arange(0, len(rows.weight), FACTORS) if self.single else np.arange(len(rows.weight))
-        self.cuts = np.unique(np.concatenate((first, every)))
+        # Products of a few votes need few logarithms; a vote with a weight stands alone.
+        weighted = np.flatnonzero(rows.weight != 1)
+        every = np.arange(0, len(rows.weight), FACTORS)
+        cuts = np.unique(np.concatenate((first, every, weighted, weighted + 1)))
+        self.cuts = cuts[cuts < len(rows.weight)]
+        self.cut_weight = rows.weight[self.cuts]
         self.first = np.searchsorted(self.cuts, first)
         self.of_rates: tuple[Floats, Floats] | None = None
 
@@ -131,6 +151,7 @@ class FewMarginal:
         if self.of_rates is None or self.of_rates[0] is not first or self.of_rates[1] is not step:
             self.rates = first + step * np.arange(share.shape[1])[:, None]
             self.rate = self._by_vote(self.rates)
+            self.first_rate, self.rate_step = np.repeat((first, step), self.counts, axis=1)
             self.eta = (1 + self.rate) / 2
             self.not_eta = 1 - self.eta
             self.of_rates = first, step
@@ -160,7 +181,9 @@ class FewMarginal:
         mixture += self.not_eta * wrong + TINY
         chance = mixture
         if len(ties):
-            of_ties = _ties(gap, self.rate, _exp(ties)[profile])
+            half = np.minimum(np.maximum(gap, -WIDEST), WIDEST) / 2
+            up = _powers(half * self.first_rate, half * self.rate_step, len(self.rate))
+            of_ties = _ties(up, self.rate, _exp(ties)[profile])
             chance = mixture * np.where(self.tied, of_ties.chance, 1 - of_ties.chance)
         value = self._posterior(chance, qualities.share, posterior)
         share = self._by_vote(posterior.T)
@@ -196,9 +219,7 @@ class FewMarginal:
 
     def _evaluate_plain(self, gap: Floats, prior: Floats, slope: Floats, posterior: Floats) -> float:
         """The same with half of the work: what is drawn from most often."""
-        odds = _exp(-gap)
-        right = 1 / (1 + odds)
-        wrong = odds * right
+        right, wrong = _right_and_wrong(gap)
         mixture = self.eta * right
         mixture += self.not_eta * wrong + TINY
         value = self._posterior(mixture, prior, posterior)
@@ -209,18 +230,18 @@ class FewMarginal:
 
     def _chances(self, gap: Floats, bias: Floats) -> tuple[Floats, Floats]:
         """Of the answer where the annotator is right, and where not. A tie is no answer: 1 for either, so no slope."""
-        shift = self.side * bias[self.rows.profile] if len(bias) else 0.0
-        right, wrong = _sigma(gap + shift), _sigma(shift - gap)
+        if len(bias):
+            shift = self.side * bias[self.rows.profile]
+            right, wrong = _sigma(gap + shift), _sigma(shift - gap)
+        else:
+            right, wrong = _right_and_wrong(gap)
         return np.where(self.tied, 1.0, right), np.where(self.tied, 1.0, wrong)
 
     def _posterior(self, chance: Floats, prior: Floats, posterior: Floats) -> float:
         """Writes the posterior of quality; minus the log-likelihood."""
         log_product = np.log(prior + TINY)
         if len(self.with_votes):
-            if self.single:
-                logs = np.log(np.multiply.reduceat(chance, self.cuts, axis=1) + TINY)
-            else:
-                logs = self.rows.weight * np.log(chance + TINY)
+            logs = self.cut_weight * np.log(np.multiply.reduceat(chance, self.cuts, axis=1) + TINY)
             log_product[self.with_votes] += np.add.reduceat(logs, self.first, axis=1).T
         top = log_product.max(axis=1, keepdims=True)
         odds = np.exp(log_product - top)
