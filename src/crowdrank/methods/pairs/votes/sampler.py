@@ -37,7 +37,9 @@ from crowdrank.study import Floats
 
 TRAJECTORY = math.pi / 2  # on a circle, that far away is independent of the start
 LONGEST_ANGLE = TRAJECTORY / 2  # of one leap
-MOST_LEAPS = 6
+LONGEST = 2.0  # times TRAJECTORY, at most, where the posterior is wider than its units
+UNITS_SEEN = 20.0  # moves that the units count as, before it is known how wide the posterior is
+MOST_LEAPS = 8
 WANTED_ACCEPTANCE = 0.85
 REACH = 2.0  # standard errors given the qualities: how far from the centre the curvature along a direction is measured
 CURVATURES = 1 / 16, 4.0  # bounds of what is believed, relative to the curvature given the qualities
@@ -144,20 +146,27 @@ class UnitSystem(Protocol):
 
 
 class Trajectories:
-    """Hamiltonian trajectories. The length of their leaps is learned, by less and less."""
+    """Hamiltonian trajectories. Their length and that of their leaps are learned, by less and less."""
 
     def __init__(self, units: UnitSystem, rng: np.random.Generator) -> None:
         self.units, self.rng, self.angle, self.moves = units, rng, LONGEST_ANGLE, 0
+        self.width = 1.0  # of the posterior, in units: where it is wider, a circle takes longer
+
+    @property
+    def length(self) -> float:
+        """A quarter of a circle."""
+        return TRAJECTORY * min(max(self.width, 1.0), LONGEST)
 
     def move(self, x: Floats, now: Evaluated, evaluate: Callable[[Floats], Evaluated]) -> tuple[Floats, Evaluated]:
         """The end of a trajectory from here, or where it began, if it is not accepted."""
         units, there = self.units, now
         position, slope = units.of(x), units.slope(now.gradient)
+        self._learn_width(position**2)
         momentum = self.rng.normal(size=len(position))
         before = there.value + dot(momentum, momentum) / 2
         angle = self.angle * self.rng.uniform(0.8, 1.2)
         cos, sin = math.cos(angle), math.sin(angle)
-        for _ in range(min(round(TRAJECTORY / self.angle), MOST_LEAPS)):
+        for _ in range(min(round(self.length / self.angle), MOST_LEAPS)):
             momentum = momentum - angle / 2 * (slope - position)
             position, momentum = cos * position + sin * momentum, cos * momentum - sin * position
             there = evaluate(units.position(position))
@@ -168,6 +177,12 @@ class Trajectories:
         self.angle *= math.exp((accepted - WANTED_ACCEPTANCE) / math.sqrt(1 + self.moves / 4))
         self.angle, self.moves = min(self.angle, LONGEST_ANGLE), self.moves + 1
         return (units.position(position), there) if self.rng.random() < accepted else (x, now)
+
+
+    def _learn_width(self, squares: Floats) -> None:
+        """Take a position into account, most of all the directions in which the posterior is widest."""
+        width = math.sqrt(dot(squares, squares) / (3 * max(float(squares.sum()), 1e-300)))
+        self.width += (width - self.width) / (UNITS_SEEN + self.moves)
 
 
 class Chain:
