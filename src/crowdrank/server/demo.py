@@ -81,7 +81,7 @@ class Demo:
                 return
             seconds = round(self._rng.lognormvariate(1.2, 0.5) * (0.3 if who.quality < 0.6 else 1.0), 1)
             answer = Answer(f"demo-{leased[0].id}", str(leased[0].id), self._vote(leased[0], who, truth), seconds)
-            judgments.submit(connection, row, who.id, [answer], check_for(study.file), caps)
+            judgments.submit(connection, row, me, [answer], check_for(study.file), caps)
         study.engine.took(leased)
 
     def _vote(self, question: Any, who: Simulated, truth: dict[str, float]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from crowdrank.store.tables import Record
 SPARE_SECONDS = 1.0  # in which the questions beside the plan stay the same
 SPARE_SHARE = 0.02  # of the time may be spent on looking for them
 SPARES = 500
+EXPIRY_SHARE, EXPIRY_SECONDS = 0.1, 1.0  # of the time of a lease, and at most: how late it may be given back
 
 
 class Engine:
@@ -41,10 +42,18 @@ class Engine:
         self._spares: tuple[Candidate, ...] = ()
         self.some_wanted = False  # the owner wants the next question to be about some item
         self._rebuilt, self._refresh_at = -1, 0.0
+        self._expired_at = 0.0
 
     def take(self, plan: Plan) -> None:
         """Use a new plan."""
         self._plan, self._asked = plan, set()
+
+    def may_have_expired(self, now: float) -> bool:
+        """Whether to look for leases that have ended: not with every request. The clock may have been set back."""
+        late = min(EXPIRY_SHARE * self.study.collection.caps.seconds, EXPIRY_SECONDS)
+        due = abs(now - self._expired_at) >= late
+        self._expired_at = now if due else self._expired_at
+        return due
 
     def refresh(self, connection: Connection, of_study: Record) -> None:
         """See which items there are and how often they were judged: if items changed, else now and then."""

@@ -17,7 +17,9 @@ from crowdrank.store.studies import advance, count_again, locked
 from crowdrank.store.tables import Record, annotator, invitation, token
 
 _HOLDER = (
-    select(token, annotator.c.name, annotator.c.state).outerjoin(annotator).where(token.c.hash == bindparam("wanted"))
+    select(token, annotator.c.name, annotator.c.state, annotator.c.judgments)
+    .outerjoin(annotator)
+    .where(token.c.hash == bindparam("wanted"))
 )
 
 
@@ -34,10 +36,17 @@ class Holder:
     annotator_id: int | None
     name: str
     state: str  # of the annotator
+    judgments: int  # of the annotator
 
     @property
     def is_owner(self) -> bool:
         return self.annotator_id is None
+
+    @property
+    def id(self) -> int:
+        """Of the annotator."""
+        assert self.annotator_id is not None
+        return self.annotator_id
 
 
 def hash_of(secret: str) -> bytes:
@@ -62,7 +71,8 @@ def holder_of(connection: Connection, study_id: int, secret: str) -> Holder:
         raise AccessError("this token is not valid here; join the study again", "wrong_token")
     if found.expires <= time.time():
         raise AccessError("this token has expired; join the study again", "expired_token")
-    return Holder(found.id, study_id, found.annotator_id, found.name or "owner", found.state or "active")
+    name, state = found.name or "owner", found.state or "active"
+    return Holder(found.id, study_id, found.annotator_id, name, state, found.judgments or 0)
 
 
 def is_valid(connection: Connection, token_id: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from crowdrank.store.access import add_annotator, find_annotator
-from crowdrank.store.questions import Caps, annotator_row, count, open_questions
+from crowdrank.store.questions import Caps, Person, count, open_questions
 from crowdrank.store.studies import advance, count_again, item_counts, locked
 from crowdrank.store.tables import Record, annotator, judgment, question
 
@@ -73,10 +73,9 @@ class Submitted:
 
 
 def submit(
-    connection: Connection, of_study: Record, annotator_id: int, answers: Sequence[Answer], check: Check, caps: Caps
+    connection: Connection, of_study: Record, who: Person, answers: Sequence[Answer], check: Check, caps: Caps
 ) -> Submitted:
-    """Store answers of an annotator; one whose key is stored already is not stored again."""
-    who = annotator_row(connection, annotator_id)
+    """Store answers of an annotator; one whose key is stored already is not stored again. The study is locked."""
     keys = [each.key for each in answers]
     stored = dict.fromkeys(connection.execute(_KNOWN, {"who": who.id, "keys": keys}).scalars())
     numbers = [int(each.question) for each in answers if each.question.isascii() and each.question.isdigit()]
@@ -101,7 +100,7 @@ def submit(
 class _Batch:
     """Answers of one annotator that are stored together."""
 
-    def __init__(self, connection: Connection, study_id: int, who: Record, caps: Caps) -> None:
+    def __init__(self, connection: Connection, study_id: int, who: Person, caps: Caps) -> None:
         self.connection, self.study_id, self.who, self.caps = connection, study_id, who, caps
         self.rows: list[dict[str, Any]] = []
         self.asked: list[tuple[Record, int, int]] = []  # for the counts

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, and_, bindparam, insert, or_, select, update
 
@@ -78,6 +78,22 @@ class Candidate:
     def entries(self) -> str:
         """The same for the same question in another order."""
         return entries_key(self.task, self.items)
+
+
+class Person(Protocol):
+    """An annotator, as they are in this transaction: a row, or the holder of a token."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def judgments(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +185,7 @@ def open_questions(connection: Connection, annotator_id: int) -> list[Record]:
 def lease(
     connection: Connection,
     of_study: Record,
-    who: Record,
+    who: Person,
     kind: str,
     offer: Offer,
     wanted: int,
@@ -203,7 +219,7 @@ def lease(
 
 
 def _take(
-    connection: Connection, study_id: int, who: Record, offered: Iterator[Candidate], wanted: int, caps: Caps
+    connection: Connection, study_id: int, who: Person, offered: Iterator[Candidate], wanted: int, caps: Caps
 ) -> list[Candidate]:
     """The first of the questions offered that may be asked."""
     taken: list[Candidate] = []
@@ -218,7 +234,7 @@ def _take(
 def _allowed(
     connection: Connection,
     study_id: int,
-    who: Record,
+    who: Person,
     batch: Sequence[Candidate],
     caps: Caps,
     taken: tuple[Candidate, ...],

@@ -16,7 +16,6 @@ from crowdrank.server.errors import ApiError
 from crowdrank.server.schemas import AnswerBody, JudgmentBody, JudgmentsBody, Key
 from crowdrank.server.times import as_date
 from crowdrank.store import judgments, questions, studies
-from crowdrank.store.access import Holder
 from crowdrank.store.judgments import Answer, Submitted
 from crowdrank.store.tables import Record
 
@@ -38,24 +37,23 @@ async def next_questions(
 
 
 def _next(connection: Connection, study: Served, token: Caller, count: int) -> dict[str, Any]:
-    me, caps, engine = token.annotator(connection, study.id), study.file.collection.caps, study.engine
-    of_study = studies.locked(connection, study.id)
+    of_study, caps, engine = studies.locked(connection, study.id), study.file.collection.caps, study.engine
+    me = token.annotator(connection, study.id)  # with the lock: others may have changed the row before
     now = time.time()  # not before: the lock may have taken long
-    if questions.expire(connection, study.id, now, caps.seconds):
+    if engine.may_have_expired(now) and questions.expire(connection, study.id, now, caps.seconds):
         of_study = studies.read_study(connection, study.id)
-    who = questions.annotator_row(connection, me.annotator_id)
     if of_study.state == "open":
         engine.refresh(connection, of_study)
         wanted = studies.wanted_items(connection, study.id) if engine.some_wanted else ()
         checks = sum(engine.rng.random() < study.file.collection.gold_share for _ in range(count))
         offer = questions.Offer(engine.candidates(wanted), engine.checks(), checks, bool(wanted))
-        leased = questions.lease(connection, of_study, who, study.file.kind, offer, count, caps, now)
+        leased = questions.lease(connection, of_study, me, study.file.kind, offer, count, caps, now)
     else:
-        have = questions.open_questions(connection, who.id) if of_study.state == "paused" else []
+        have = questions.open_questions(connection, me.id) if of_study.state == "paused" else []
         leased = questions.Leased(have[:count], NO_MORE[of_study.state], of_study.state)
     engine.took(leased.questions)
     shown = _shown(connection, study, leased.questions)
-    progress = {"done": who.judgments, "limit": caps.annotator}
+    progress = {"done": me.judgments, "limit": caps.annotator}
     return {"questions": shown, "progress": progress, "reason": leased.reason, "code": leased.code}
 
 
@@ -91,11 +89,12 @@ async def submit(
 
 
 def _store(connection: Connection, study: Served, token: Caller, given: Sequence[JudgmentBody]) -> Submitted:
-    me = token.annotator(connection, study.id)
+    of_study = studies.locked(connection, study.id)
+    me = token.annotator(connection, study.id)  # with the lock: others may have changed the row before
     answers = [_answer(each, each.key, each.question) for each in given]
-    of_study = _accepting(connection, study)
+    _check_accepting(of_study)
     caps = study.file.collection.caps
-    return judgments.submit(connection, of_study, _id(me), answers, check_for(study.file), caps)
+    return judgments.submit(connection, of_study, me, answers, check_for(study.file), caps)
 
 
 @router.get("/judgments")
@@ -107,7 +106,7 @@ def history(
 ) -> dict[str, Any]:
     """Your judgments, newest first."""
     with study.database.read() as connection:
-        rows = judgments.history(connection, _id(me), limit, before)
+        rows = judgments.history(connection, me.id, limit, before)
         shown = _shown(connection, study, list(rows))
     return {
         "judgments": [
@@ -127,9 +126,9 @@ def history(
 def undo(study: Study, me: Annotator, key: Key) -> dict[str, Any]:
     """Take a judgment back; its question is yours again."""
     with study.database.write() as connection:
-        _accepting(connection, study)
-        row = judgments.current(connection, _id(me), key)
-        if not judgments.withdraw(connection, study.id, _id(me), key, study.file.collection.caps.seconds):
+        _check_accepting(studies.locked(connection, study.id))
+        row = judgments.current(connection, me.id, key)
+        if not judgments.withdraw(connection, study.id, me.id, key, study.file.collection.caps.seconds):
             raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
         assert row is not None
         question = _shown(connection, study, [row])[0]
@@ -142,27 +141,20 @@ def edit(study: Study, me: Annotator, key: Key, body: AnswerBody) -> dict[str, A
     if body.skip:
         raise ApiError(422, "an answer cannot become a skip; take it back with DELETE", "not_valid")
     with study.database.write() as connection:
-        _accepting(connection, study)
+        _check_accepting(studies.locked(connection, study.id))
         given = _answer(body, key, "")
-        if judgments.edit(connection, study.id, _id(me), key, given, check_for(study.file)) is None:
+        if judgments.edit(connection, study.id, me.id, key, given, check_for(study.file)) is None:
             raise ApiError(404, f"you have no judgment {key!r}", "no_judgment")
     return {"stored": [key]}
 
 
-def _accepting(connection: Connection, study: Served) -> Record:
-    """The row of the study, locked, if it takes judgments."""
-    row = studies.locked(connection, study.id)
-    if row.state in ("closed", "frozen"):
+def _check_accepting(of_study: Record) -> None:
+    """Refuse judgments that come too late."""
+    if of_study.state in ("closed", "frozen"):
         raise ApiError(409, "the study is closed; it takes no more judgments", "closed")
-    return row
 
 
 def _answer(body: AnswerBody, key: str, question: str) -> Answer:
     if body.details is not None and len(str(body.details)) > 5000:
         raise ApiError(422, "details: more than 5,000 characters", "not_valid")
     return Answer(key, question, body.answer(), body.seconds, body.details)
-
-
-def _id(me: Holder) -> int:
-    assert me.annotator_id is not None
-    return me.annotator_id

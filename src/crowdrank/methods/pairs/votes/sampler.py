@@ -178,7 +178,6 @@ class Trajectories:
         self.angle, self.moves = min(self.angle, LONGEST_ANGLE), self.moves + 1
         return (units.position(position), there) if self.rng.random() < accepted else (x, now)
 
-
     def _learn_width(self, squares: Floats) -> None:
         """Take a position into account, most of all the directions in which the posterior is widest."""
         width = math.sqrt(dot(squares, squares) / (3 * max(float(squares.sum()), 1e-300)))
