@@ -89,7 +89,7 @@ def test_a_chosen_method_is_explained(run):
     assert "note: crowd-bt was chosen because it is the usual method for pairs" in run("rank", "votes.csv").out
 
 
-@pytest.mark.parametrize(("method", "caption"), [("listmle", "Weights: how far"), ("lambdamart", "Shares of all")])
+@pytest.mark.parametrize(("method", "caption"), [("listmle", "Weights: how much"), ("lambdamart", "Share of each")])
 def test_training_and_prediction_have_reports(run, features_and_lists, method, caption):
     done = run("train", "features.csv", "lists.csv", "--method", method, "--out", "m.json", "--report", "t.html")
     assert done.code == 0, done.err

@@ -45,10 +45,7 @@ def _for_lists(judgments: Judgments) -> tuple[str, str]:
     known = (per_annotator > 0).sum() > 2 and _median(per_annotator) >= FEW
     if known and pairs <= MOST_LIST_PAIRS and words.n_entries <= MOST_ENTRIES:
         return "variance-bt", f"half of the annotators gave {FEW} lists or more, enough to learn whom to trust"
-    return (
-        "plackett-luce",
-        "it is the usual method for rankings, and models whole lists, not pairs",
-    )
+    return "plackett-luce", "it is the usual method for rankings, and models whole lists, not pairs"
 
 
 def _parts_of_longer_lists(judgments: Judgments) -> bool:

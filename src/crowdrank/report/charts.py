@@ -26,7 +26,7 @@ SHADES = "viridis"
 
 KINDS = ("html", "svg", "png", "pdf", "json")
 
-# What no picture may hold (vl-convert ends the process): control characters, halves of surrogate pairs, no characters.
+# What no picture may hold (vl-convert ends the process): control characters, halves of surrogate pairs, unused codes.
 NOT_DRAWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 PAGE = """<!DOCTYPE html>

@@ -268,11 +268,11 @@ def _weights(ranker: Ranker) -> Html:
     model: Any = ranker.model
     if isinstance(model, Linear):
         label, value = "weight", model.weight
-        caption = "Weights: how far the score changes with a standard deviation of the column"
+        caption = "Weights: how much the score changes when the column grows by one standard deviation"
     else:
         gain = model.booster.feature_importance("gain")
         label, value = "share", gain / max(gain.sum(), 1e-300)
-        caption = "Shares of all that the splits of the trees gain"
+        caption = "Share of each column in what all splits of the trees gain"
     order = np.argsort(-np.abs(value), kind="stable")[:MOST_ROWS]
     columns = {"column": [name(ranker.columns[at]) for at in order], label: value[order].tolist()}
     return table("columns", columns, caption=caption, searchable=True)

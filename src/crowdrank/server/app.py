@@ -27,7 +27,7 @@ from crowdrank.store.writer import Writer
 
 API = "/api/v1/studies/{name}"
 ENVIRONMENT = "CROWDRANK_SERVE"  # how the processes of one server get their settings
-# Seconds. The writer gives up the interpreter with every statement, and waits as long as this until it is its turn.
+# Seconds that a thread may run while another one waits. The thread that stores judgments waits after every statement.
 TURN = 0.0005
 
 

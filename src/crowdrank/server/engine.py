@@ -18,14 +18,15 @@ from sqlalchemy import Connection
 
 from crowdrank.server.planning import Plan
 from crowdrank.server.study_file import StudyFile
-from crowdrank.store import studies
+from crowdrank.store import questions, studies
 from crowdrank.store.questions import Candidate
 from crowdrank.store.tables import Record
 
 SPARE_SECONDS = 1.0  # in which the questions beside the plan stay the same
 SPARE_SHARE = 0.02  # of the time may be spent on looking for them
 SPARES = 500
-EXPIRY_SHARE, EXPIRY_SECONDS = 0.1, 1.0  # of the time of a lease, and at most: how late it may be given back
+MOST_LATE = 1.0  # seconds after the end of a lease until others can get the question,
+LATE_SHARE = 0.1  # and at most this share of its time
 
 
 class Engine:
@@ -48,12 +49,13 @@ class Engine:
         """Use a new plan."""
         self._plan, self._asked = plan, set()
 
-    def may_have_expired(self, now: float) -> bool:
-        """Whether to look for leases that have ended: not with every request. The clock may have been set back."""
-        late = min(EXPIRY_SHARE * self.study.collection.caps.seconds, EXPIRY_SECONDS)
-        due = abs(now - self._expired_at) >= late
-        self._expired_at = now if due else self._expired_at
-        return due
+    def expire(self, connection: Connection, study_id: int, now: float) -> bool:
+        """Give back questions that nobody answered in time; whether there are any. Not every request looks."""
+        seconds = self.study.collection.caps.seconds
+        if abs(now - self._expired_at) < min(LATE_SHARE * seconds, MOST_LATE):  # the clock may have been set back
+            return False
+        self._expired_at = now
+        return questions.expire(connection, study_id, now, seconds)
 
     def refresh(self, connection: Connection, of_study: Record) -> None:
         """See which items there are and how often they were judged: if items changed, else now and then."""

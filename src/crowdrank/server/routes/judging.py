@@ -40,7 +40,7 @@ def _next(connection: Connection, study: Served, token: Caller, count: int) -> d
     of_study, caps, engine = studies.locked(connection, study.id), study.file.collection.caps, study.engine
     me = token.annotator(connection, study.id)  # with the lock: others may have changed the row before
     now = time.time()  # not before: the lock may have taken long
-    if engine.may_have_expired(now) and questions.expire(connection, study.id, now, caps.seconds):
+    if engine.expire(connection, study.id, now):
         of_study = studies.read_study(connection, study.id)
     if of_study.state == "open":
         engine.refresh(connection, of_study)

@@ -1,5 +1,7 @@
 """Draws from the posterior: calibrated on simulated studies, the same whatever things are called."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy.stats import chisquare
@@ -9,9 +11,9 @@ from crowdrank.convert import WON_LEFT, Votes, votes
 from crowdrank.methods.pairs.votes.canonical import canonical_order
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
 from crowdrank.methods.pairs.votes.learned_crowd import fit_learned_crowd, unknown_crowd
-from crowdrank.methods.pairs.votes.marginal import MarginalModel
+from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import mode_at
-from crowdrank.methods.pairs.votes.sampler import RATE, Chain, sample
+from crowdrank.methods.pairs.votes.sampler import RATE, TRAJECTORY, Chain, Trajectories, sample
 from crowdrank.methods.verdicts import QUALITY, USUAL_CROWD, VIRTUAL_ANNOTATORS
 
 N_ENTRIES, N_ANNOTATORS, PER_ANNOTATOR = 4, 6, 8
@@ -79,6 +81,36 @@ def test_draws_stay_on_their_side_of_the_mirror():
         chain.draw_distributions()
         states.append((chain.x @ score < 0, chain.crowd.share @ RATE < 0))
     assert {(True, False), (False, True), (False, False)} == set(states)
+
+
+class Normal(NamedTuple):
+    """A normal distribution, with its width in units; the units are the parameters."""
+
+    width: float
+
+    def evaluate(self, x):
+        return MarginalEvaluation(float(x @ x) / (2 * self.width**2), x / self.width**2, x)
+
+    def position(self, x):
+        return x
+
+    of = slope = position
+
+
+@pytest.mark.parametrize("width", [1.0, 1.6])
+def test_trajectories_follow_the_width(width):
+    """A quarter of a circle takes longer where the posterior is wider; draws depend less on the ones before."""
+    target = Normal(width)
+    trajectories, x = Trajectories(target, np.random.default_rng(3)), np.zeros(20)
+    now, draws = target.evaluate(x), []
+    for _ in range(600):
+        x, now = trajectories.move(x, now, target.evaluate)
+        draws.append(x)
+    assert trajectories.length == pytest.approx(width * TRAJECTORY, rel=0.1)
+    before, after = np.array(draws[100:-1]), np.array(draws[101:])
+    assert np.std(after) == pytest.approx(width, rel=0.05)
+    if_not_longer = np.cos(TRAJECTORY / width)  # the correlation, and more with those that are rejected
+    assert abs(np.mean(before * after)) / width**2 < max(0.7 * if_not_longer, 0.25)
 
 
 def test_units_go_there_and_back_and_fit_the_posterior():
