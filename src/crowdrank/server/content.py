@@ -24,8 +24,7 @@ class Contents:
     def of(self, connection: Connection, study_id: int, entries: Iterable[tuple[str, str]]) -> dict[Any, Any]:
         """The rows of some items, by task and name."""
         wanted = set(entries)
-        new = wanted - self._known.keys()
-        if new:
+        if new := {entry for entry in wanted if entry not in self._known}:
             self._known.update(items_of(connection, study_id, new))
         return {entry: self._known[entry] for entry in wanted if entry in self._known}
 

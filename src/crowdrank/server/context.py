@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
@@ -103,14 +103,23 @@ async def caller(request: Request) -> Caller:
     return Caller(secret.strip()[:200], address, request.app.state.limits)
 
 
-async def known_caller(study: Study, found: Annotated[Caller, Depends(caller)]) -> Caller:
+class Visit(NamedTuple):
+    """A study, and who calls."""
+
+    study: Served
+    token: Caller
+
+
+async def known_caller(request: Request, name: str) -> Visit:
     """A token that is or was valid here: others are refused before anything else is looked at.
 
-    Whoever uses this checks the token again, in the transaction of the request.
+    Whoever uses this checks the token again, in the transaction of the request. It depends on nothing: FastAPI takes
+    longer to follow dependencies than all of this takes.
     """
-    if found.secret not in study.known:
-        await run_in_threadpool(_check_once, study, found)
-    return found
+    visit = Visit(await served(request, name), await caller(request))
+    if visit.token.secret not in visit.study.known:
+        await run_in_threadpool(_check_once, *visit)
+    return visit
 
 
 def _check_once(study: Served, found: Caller) -> None:
@@ -122,7 +131,7 @@ def _check_once(study: Served, found: Caller) -> None:
 
 
 Token = Annotated[Caller, Depends(caller)]
-KnownToken = Annotated[Caller, Depends(known_caller)]
+Known = Annotated[Visit, Depends(known_caller)]
 
 
 def annotator(study: Study, token: Token) -> Holder:

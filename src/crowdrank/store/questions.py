@@ -20,9 +20,9 @@ from sqlalchemy import Connection, and_, bindparam, insert, or_, select, update
 from crowdrank.store.studies import item_counts
 from crowdrank.store.tables import Record, annotator, item, question, study
 
-BATCH = 8  # candidates that are looked up together, for each question wanted
+FIRST_BATCH, BATCH = 2, 16  # candidates that are looked up together, for each question wanted
 SKEW = 60.0  # seconds by which the clocks of several servers may differ
-MOST_BATCHES = 400  # a study in which one annotator was asked nearly everything must not take forever
+MOST_BATCHES = 200  # a study in which one annotator was asked nearly everything must not take forever
 LONGEST_ENTRIES = 600  # characters of a question that stand in its index as they are
 
 
@@ -223,8 +223,8 @@ def _take(
 ) -> list[Candidate]:
     """The first of the questions offered that may be asked."""
     taken: list[Candidate] = []
-    for _ in range(MOST_BATCHES if wanted else 0):
-        batch = list(islice(offered, BATCH * wanted))
+    for number in range(MOST_BATCHES if wanted else 0):
+        batch = list(islice(offered, (BATCH if number else FIRST_BATCH) * wanted))
         taken += islice(_allowed(connection, study_id, who, batch, caps, tuple(taken)), wanted - len(taken))
         if not batch or len(taken) == wanted:
             break

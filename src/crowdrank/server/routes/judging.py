@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from crowdrank.server.answers import check_for
 from crowdrank.server.content import shown_item, task_name
-from crowdrank.server.context import Annotator, Caller, KnownToken, Served, Study
+from crowdrank.server.context import Annotator, Known, Served, Study, Visit
 from crowdrank.server.errors import ApiError
 from crowdrank.server.schemas import AnswerBody, JudgmentBody, JudgmentsBody, Key
 from crowdrank.server.times import as_date
@@ -29,14 +29,13 @@ NO_MORE = {
 
 
 @router.get("/questions")
-async def next_questions(
-    study: Study, token: KnownToken, count: Annotated[int, Query(ge=1, le=100)] = 5
-) -> dict[str, Any]:
+async def next_questions(visit: Known, count: Annotated[int, Query(ge=1, le=100)] = 5) -> dict[str, Any]:
     """The questions you have, and new ones up to `count`. They are yours until they are answered or their time ends."""
-    return await study.writer.run(lambda connection: _next(connection, study, token, count), durable=False)
+    return await visit.study.writer.run(lambda connection: _next(connection, visit, count), durable=False)
 
 
-def _next(connection: Connection, study: Served, token: Caller, count: int) -> dict[str, Any]:
+def _next(connection: Connection, visit: Visit, count: int) -> dict[str, Any]:
+    study, token = visit
     of_study, caps, engine = studies.locked(connection, study.id), study.file.collection.caps, study.engine
     me = token.annotator(connection, study.id)  # with the lock: others may have changed the row before
     now = time.time()  # not before: the lock may have taken long
@@ -73,12 +72,10 @@ def _shown(connection: Connection, study: Served, rows: list[Record]) -> list[di
 
 
 @router.post("/judgments", responses={422: {"description": "none of the judgments could be stored"}})
-async def submit(
-    study: Study, token: KnownToken, body: JudgmentsBody | list[JudgmentBody], response: Response
-) -> dict[str, Any]:
+async def submit(visit: Known, body: JudgmentsBody | list[JudgmentBody], response: Response) -> dict[str, Any]:
     """Store judgments. The answer names the keys that are stored, durably; a key is stored once."""
     given = body.judgments if isinstance(body, JudgmentsBody) else body
-    done = await study.writer.run(lambda connection: _store(connection, study, token, given), durable=True)
+    done = await visit.study.writer.run(lambda connection: _store(connection, visit, given), durable=True)
     if not done.refused:
         return {"stored": done.stored}
     refused = [{"key": key, "error": error} for key, error in done.refused]
@@ -88,7 +85,8 @@ async def submit(
     return {"stored": done.stored, "refused": refused}
 
 
-def _store(connection: Connection, study: Served, token: Caller, given: Sequence[JudgmentBody]) -> Submitted:
+def _store(connection: Connection, visit: Visit, given: Sequence[JudgmentBody]) -> Submitted:
+    study, token = visit
     of_study = studies.locked(connection, study.id)
     me = token.annotator(connection, study.id)  # with the lock: others may have changed the row before
     answers = [_answer(each, each.key, each.question) for each in given]
