@@ -20,6 +20,7 @@ from crowdrank.study import Floats
 LONGEST_STEP = 2.0  # of any parameter: on a logistic scale this is far, and quadratic models are wrong beyond it
 SUFFICIENT = 1e-4  # share of the predicted decrease that a step must reach
 SMALLEST_CURVATURE = 1e-12
+SHORT = 2000  # numbers for which BLAS starts no threads
 
 
 class Objective(Protocol):
@@ -91,8 +92,8 @@ def minimise(
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """The inner product, without BLAS: its threads would compete with those of the kernels for the cores."""
-    return float(np.einsum("i,i->", a, b))
+    """The inner product; of long vectors without BLAS, whose threads would compete with those of the kernels."""
+    return float(a @ b) if len(a) <= SHORT else float(np.einsum("i,i->", a, b))
 
 
 def _newton_direction(

@@ -22,13 +22,18 @@ class TaskBlocks:
 
     entries: tuple[Entries, ...]
     matrices: tuple[Floats, ...]
+    in_order: bool = False  # all tasks have the same size, and their entries follow each other
 
     def map(self, function: Any) -> TaskBlocks:
         """The same with a function of each stack of matrices, such as np.linalg.inv."""
-        return TaskBlocks(self.entries, tuple(function(stack) for stack in self.matrices))
+        return TaskBlocks(self.entries, tuple(function(stack) for stack in self.matrices), self.in_order)
 
     def times(self, vector: Floats) -> Floats:
         """The product with a vector of all entries; a vector per row if there are several."""
+        if self.in_order:
+            (stack,) = self.matrices
+            columns = vector.reshape(*vector.shape[:-1], len(stack), -1, 1)
+            return np.asarray(np.matmul(stack, columns).reshape(vector.shape))
         result = np.zeros_like(vector)
         for entries, stack in zip(self.entries, self.matrices, strict=True):
             result[..., entries] = np.matmul(stack, vector[..., entries, None])[..., 0]
@@ -49,7 +54,7 @@ def graph_blocks(
 
     `order` are the entries of all tasks, task by task, in the order in which they stand in their blocks.
     """
-    sizes = np.diff(starts)
+    sizes, in_order = np.diff(starts), order is None
     order = np.arange(int(starts[-1])) if order is None else order
     group, place = np.repeat(np.arange(len(sizes)), sizes), np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - starts[group]
@@ -67,7 +72,7 @@ def graph_blocks(
     for m in np.unique(sizes[sizes > 0]):
         entries.append(order[starts[:-1][sizes == m][:, None] + np.arange(m)])
         matrices.append(cells[first_cell[sizes == m][:, None] + np.arange(m * m)].reshape(-1, m, m))
-    return TaskBlocks(tuple(entries), tuple(matrices))
+    return TaskBlocks(tuple(entries), tuple(matrices), in_order and len(entries) == 1 and bool(sizes.all()))
 
 
 def cholesky(stack: Floats) -> Floats:

@@ -30,12 +30,13 @@ class Crowd:
     cell: Codes  # profile × quality: the cell that each quality lies in
     share: Floats  # of each cell
     counts: Floats | None  # virtual annotators in each cell; None: the shares are given, and not learned
+    in_cells: bool  # each profile has one quality in each cell
 
     @property
     def qualities(self) -> Qualities:
         """For the kernels."""
-        width = self.step / (2 * WIDTH) if len(self.share) > 1 else np.ones(len(self.step))
-        return Qualities(self.first, self.step, np.take(self.share, self.cell) * width[:, None])
+        share = np.take(self.share, self.cell)
+        return Qualities(self.first, self.step, share if self.in_cells else share * (self.step / (2 * WIDTH))[:, None])
 
     @property
     def quality(self) -> Floats:
@@ -50,6 +51,8 @@ class Crowd:
 
     def cells(self, posterior: Floats) -> Floats:
         """The expected number of profiles in each cell, from the posteriors of their qualities."""
+        if self.in_cells:
+            return np.asarray(posterior.sum(axis=0))
         fine = self.step < 2 * WIDTH  # others have one quality in each cell
         cells = sum_by(self.cell[fine].ravel(), posterior[fine].ravel(), len(self.share))
         return cells if fine.all() else cells + posterior[~fine].sum(axis=0)
@@ -58,7 +61,7 @@ class Crowd:
 def perfect_crowd(n_profiles: int) -> Crowd:
     """Annotators of quality 1."""
     ones, zeros = np.ones(n_profiles), np.zeros(n_profiles)
-    return Crowd(ones, zeros, np.zeros((n_profiles, 1), np.int32), np.ones(1), None)
+    return Crowd(ones, zeros, np.zeros((n_profiles, 1), np.int32), np.ones(1), None, in_cells=True)
 
 
 def crowd_of(estimate: Floats, error: Floats, quality_prior: tuple[float, float] | None) -> Crowd:
@@ -69,6 +72,7 @@ def crowd_of(estimate: Floats, error: Floats, quality_prior: tuple[float, float]
     first = centre - half + step / 2
     r = first[:, None] + step[:, None] * np.arange(N_QUALITIES)
     cell = np.clip(((1 + r) / 2 / WIDTH).astype(np.int32), 0, N_QUALITIES - 1)
+    in_cells = bool((step == 2 * WIDTH).all())
     if quality_prior is not None:
-        return Crowd(first, step, cell, beta_shares(*quality_prior), None)
-    return Crowd(first, step, cell, USUAL_CROWD, VIRTUAL_ANNOTATORS * USUAL_CROWD)
+        return Crowd(first, step, cell, beta_shares(*quality_prior), None, in_cells)
+    return Crowd(first, step, cell, USUAL_CROWD, VIRTUAL_ANNOTATORS * USUAL_CROWD, in_cells)

@@ -51,6 +51,7 @@ class MarginalModel:
         self.n_entries, self.n_profiles, self.normal = n_entries, n_profiles, normal
         self.free = tuple(name for name in free if name in ("ties", "bias"))
         self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
+        self.slices = tuple(self.layout.slices.get(name, slice(0)) for name in ("score", "ties", "bias"))
         few = not normal and few_votes.are_few(len(votes), self.free)
         self.few = few_votes.FewMarginal(self.rows, self.starts) if few else None
         self.parts = [(0, n_profiles)] if few else _parts(self.starts)
@@ -65,6 +66,7 @@ class MarginalModel:
         gradient, curvature = sums.reshape(2, -1)
         if curved:
             self.profile_curvature = curvature
+            self._keep_prior_curvature(x, hyper)
         return MarginalEvaluation(value + self._add_priors(x, hyper, gradient), gradient, posterior)
 
     def likelihood(self, x: Floats, qualities: Qualities, curved: bool) -> MarginalEvaluation:
@@ -86,12 +88,12 @@ class MarginalModel:
             return float(terms_of(*where, ties, bias, qualities, curved, slopes, posterior))
 
         values = in_parts(terms, range(len(self.parts)))
-        return MarginalEvaluation(sum(values), sums.sum(axis=0), posterior)
+        return MarginalEvaluation(sum(values), sums[0] if len(sums) == 1 else sums.sum(axis=0), posterior)
 
     def _blocks(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Scores, log tie thresholds and biases; the latter two are empty where they are not free."""
-        slices = self.layout.slices
-        return x[slices["score"]], x[slices.get("ties", slice(0))], x[slices.get("bias", slice(0))]
+        score, ties, bias = self.slices
+        return x[score], x[ties], x[bias]
 
     def profiles(self, x: Floats) -> dict[str, Floats]:
         """The tie thresholds and biases of the profiles, where they are free."""
@@ -100,23 +102,32 @@ class MarginalModel:
     def _add_priors(self, x: Floats, hyper: Hyperparameters, gradient: Floats) -> float:
         """Minus the log-density of all parameters; adds its derivatives."""
         score, into = x[: self.n_entries], gradient[: self.n_entries]
-        self.prior_curvature = np.empty(self.layout.size)
         if hyper.virtual is None:
             scaled = self._scaled(score, hyper)
             value, precision = hyper.score_terms(dot(score, scaled), self.n_entries)
             into += precision * scaled
+        else:
+            slope, curvature = np.empty((2, self.n_entries))
+            value = float(virtual_terms(score, hyper.virtual, self.normal, slope, curvature))
+            into += slope
+        for name, values in self.profiles(x).items():
+            slope, _ = hyper.profile_terms(name, values)
+            value += dot(values - hyper.centre(name), slope) / 2
+            gradient[self.layout.slices[name]] += slope
+        return value
+
+    def _keep_prior_curvature(self, x: Floats, hyper: Hyperparameters) -> None:
+        """Of every parameter, and of the gap of every vote."""
+        score, self.prior_curvature, self.gap_prior = x[: self.n_entries], np.empty(self.layout.size), 0.0
+        if hyper.virtual is None:
+            _, precision = hyper.score_terms(dot(score, self._scaled(score, hyper)), self.n_entries)
             self.prior_curvature[: self.n_entries] = precision * RIDGE if hyper.of_gaps else precision
             self.gap_prior = precision * self.rows.weight / self.mean_degree if hyper.of_gaps else 0.0
         else:
             slope, curvature = np.empty(self.n_entries), self.prior_curvature[: self.n_entries]
-            value = float(virtual_terms(score, hyper.virtual, self.normal, slope, curvature))
-            into += slope
+            virtual_terms(score, hyper.virtual, self.normal, slope, curvature)
         for name, values in self.profiles(x).items():
-            slope, precision = hyper.profile_terms(name, values)
-            value += dot(values - hyper.centre(name), slope) / 2
-            gradient[self.layout.slices[name]] += slope
-            self.prior_curvature[self.layout.slices[name]] = precision
-        return value
+            self.prior_curvature[self.layout.slices[name]] = hyper.profile_terms(name, values)[1]
 
     @property
     def mean_degree(self) -> float:

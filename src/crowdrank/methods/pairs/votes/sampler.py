@@ -85,8 +85,8 @@ class Units:
             self.transposed = self.inverse.map(inverse_of_triangle)
             self.factor = self.transposed.map(_transposed)
             self.inverse = self.inverse.map(_transposed)
-        self.basis = np.zeros((len(at.x), 0))
-        self.stretch = self.shrink = np.zeros((0, 0))
+        self.basis = np.zeros((0, len(at.x)))  # directions × parameters
+        self.stretch = self.shrink = np.zeros((len(at.x), 0))  # by what is added along each of them
 
     def stretch_along(self, directions: Floats, gradient_at: Callable[[Floats], Floats]) -> None:
         """Take the units along a few directions of the parameters from the gradients there.
@@ -102,11 +102,11 @@ class Units:
         curvature = np.array([(up - down) @ basis / (2 * REACH) for up, down in slopes])
         values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
         width = 1 / np.sqrt(np.clip(values, *CURVATURES))
-        self.basis = basis
-        self.stretch, self.shrink = (vectors * (factor - 1) @ vectors.T for factor in (width, 1 / width))
+        self.basis = np.ascontiguousarray(basis.T)
+        self.stretch, self.shrink = (basis @ (vectors * (factor - 1) @ vectors.T) for factor in (width, 1 / width))
 
     def _stretched(self, u: Floats, by: Floats) -> Floats:
-        return np.asarray(u + times(self.basis, times(by, times(self.basis.T, u))))
+        return np.asarray(u + times(by, times(self.basis, u))) if len(self.basis) else u
 
     def position(self, u: Floats) -> Floats:
         """Parameters from units."""
@@ -114,7 +114,8 @@ class Units:
         x = self.error * u
         if self.factor is not None:
             x[: self.n] = self.factor.times(u[: self.n])
-        return self.centre + x
+        x += self.centre
+        return x
 
     def slope(self, gradient: Floats) -> Floats:
         """The gradient by units."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY, WIDTH
+from crowdrank.numerics.newton import SHORT
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
@@ -79,12 +80,14 @@ def _log_likelihood(weights: Floats, share: Floats) -> float:
 
 
 def times(matrix: Floats, vector: Floats) -> Floats:
-    """The product, with the same bits for any number of threads; BLAS adds in another order with each."""
-    return np.asarray(np.einsum("ij,j->i", matrix, vector))
+    """The product, with the same bits for any number of threads: BLAS adds in another order with each."""
+    return np.asarray(matrix @ vector if matrix.size <= SHORT else np.einsum("ij,j->i", matrix, vector))
 
 
 def _by_cell(crowd: Crowd, posterior: Floats) -> Floats:
     """The probability that each profile's quality is in each cell."""
+    if crowd.in_cells:
+        return posterior
     by_cell, fine = posterior.copy(), np.flatnonzero(crowd.step < 2 * WIDTH)  # others have one quality in each cell
     n_cells = len(crowd.share)
     where = crowd.cell[fine] + n_cells * np.arange(len(fine))[:, None]
