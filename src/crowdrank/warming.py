@@ -63,7 +63,7 @@ def warm_up() -> int:
 @contextmanager
 def kernels_only() -> Iterator[None]:
     """Small studies use kernels too, as large ones will."""
-    limits = ((compiled, "LITTLE_WORK"), (few_votes, "FEW_VOTES"), (few_votes, "FEW_NOT_COMPILED"))
+    limits = ((compiled, "LITTLE_WORK"), (few_votes, "FEW"), (few_votes, "FEW_WITH_TIES"))
     before = [getattr(module, name) for module, name in limits]
     for module, name in limits:
         setattr(module, name, -1)

@@ -131,9 +131,9 @@ class KernelCache(_Cache):
                     path.unlink()
 
     def kept(self) -> bool:
-        """Whether there is any code, be it old or for other types."""
+        """Whether there is any code of this version, be it for other types."""
         folders = (*_folders(self._source), *filter(None, [_temporary()]))
-        return any(self._name in _kept_names(folder) for folder in folders)
+        return any(f"{self._name}.{self._stamp()}" in _kept_names(folder) for folder in folders)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for these types; None where there is none that can be used."""
@@ -141,33 +141,40 @@ class KernelCache(_Cache):
         name = self._file_name(sig, target_context.codegen())
         for folder in (*_folders(self._source), *filter(None, [_temporary()])) if self._enabled else ():
             with suppress(Exception):  # whatever is wrong with a file: the function is compiled anew
-                stamp, payload = pickle.loads(_checked((folder / name).read_bytes()))
-                if stamp == self._stamp():
-                    return self._numba.rebuild(target_context, payload)
+                return self._numba.rebuild(target_context, pickle.loads(_checked((folder / name).read_bytes())))
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code in the first folder that takes it."""
         if not self._enabled or not self._numba.check_cachable(data):
             return
-        name, content = self._file_name(sig, data.codegen), dumps((self._stamp(), self._numba.reduce(data)))
+        name, content = self._file_name(sig, data.codegen), dumps(self._numba.reduce(data))
         content = hashlib.sha256(content).digest() + content
         for folder in _folders(self._source):
             if _written(folder, name, content):
+                self._forget_others(folder)
                 return
         if (temporary := _temporary(make=True)) and _written(temporary, name, content):
             _note(f"compiled code is kept in {temporary}, because no other folder can be written: {ADVICE}")
         else:
             _note(f"compiled code cannot be kept, so every start compiles it again, which takes seconds: {ADVICE}")
 
-    def _file_name(self, sig: Any, codegen: Any) -> str:
-        """One file for each function, types of arguments, and processor."""
-        types = hashlib.sha256(f"{sig} {codegen.magic_tuple()} {nb.__version__}".encode()).hexdigest()[:16]
-        return f"{self._name}.{types}.nbc"
+    def _forget_others(self, folder: Path) -> None:
+        """Remove the code of other versions."""
+        with suppress(OSError):
+            for path in folder.glob(f"{self._name}.*.nbc"):
+                if not path.name.startswith(f"{self._name}.{self._stamp()}."):
+                    path.unlink()
 
-    def _stamp(self) -> tuple[str, ...]:
+    def _file_name(self, sig: Any, codegen: Any) -> str:
+        """One file for each function, version, types of arguments, and processor."""
+        types = hashlib.sha256(f"{sig} {codegen.magic_tuple()}".encode()).hexdigest()[:16]
+        return f"{self._name}.{self._stamp()}.{types}.nbc"
+
+    def _stamp(self) -> str:
         """What the code was made from: a kernel contains the code of the kernels that it calls."""
-        return nb.__version__, __version__, *map(_content_hash, sorted(_sources(self._function)))
+        made_from = nb.__version__, __version__, *map(_content_hash, sorted(_sources(self._function)))
+        return hashlib.sha256(" ".join(made_from).encode()).hexdigest()[:16]
 
 
 def _sources(function: Any) -> set[Path]:

@@ -244,7 +244,7 @@ def test_the_logistic_keeps_its_digits_at_both_ends(x):
 def test_few_votes_without_kernels_give_the_same(free, scale, monkeypatch):
     found = []
     for limit in (0, 1000):
-        monkeypatch.setattr(few_votes, "are_few", lambda count, _: count <= limit)  # noqa: B023
+        monkeypatch.setattr(few_votes, "are_few", lambda count, *_: count <= limit)  # noqa: B023
         of_four = model("logistic", free)
         pooled = VoteModel(
             of_four.votes, np.zeros_like(of_four.profile), N_ENTRIES, 1, "logistic", free, of_four.priors

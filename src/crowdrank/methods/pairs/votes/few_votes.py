@@ -6,7 +6,7 @@ To compile the kernels takes seconds, more than such a study needs for everythin
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,27 +14,24 @@ from numpy.typing import NDArray
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.davidson_kernels import WIDEST
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
-from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes, plain_marginal
+from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes
 from crowdrank.numerics.compiled import is_compiled
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-FEW_VOTES = 500
-FEW_NOT_COMPILED = 6000  # without ties: so many take less time here than it takes to compile the kernels
+FEW, FEW_WITH_TIES = 6000, 500  # so many take less time here than it takes to compile the kernels
 FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
 
 
-def are_few(count: int, free: tuple[str, ...]) -> bool:
-    """Whether so many logistic votes take less time here than the kernels take to be ready; `free`: ties, bias."""
-    if count <= FEW_VOTES:
-        return True
-    return not free and count <= FEW_NOT_COMPILED and not _was_compiled()
+def are_few(count: int, free: tuple[str, ...], kernel: Any) -> bool:
+    """Whether so many logistic votes take less time here than until their kernel is ready; `free`: ties, bias."""
+    return count <= (FEW_WITH_TIES if free else FEW) and not _was_compiled(kernel)
 
 
 @cache
-def _was_compiled() -> bool:
-    """Whether the kernels were compiled before this process needed them: all its fits take the same way."""
-    return is_compiled(plain_marginal)
+def _was_compiled(kernel: Any) -> bool:
+    """Whether a kernel was compiled before this process needed it: all its fits take the same way."""
+    return is_compiled(kernel)
 
 
 class Ties(NamedTuple):

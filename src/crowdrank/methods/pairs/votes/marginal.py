@@ -52,7 +52,8 @@ class MarginalModel:
         self.free = tuple(name for name in free if name in ("ties", "bias"))
         self.layout = Layout(score=n_entries, **dict.fromkeys(self.free, n_profiles))
         self.slices = tuple(self.layout.slices.get(name, slice(0)) for name in ("score", "ties", "bias"))
-        few = not normal and few_votes.are_few(len(votes), self.free)
+        kernel = davidson_marginal if self.free else plain_marginal
+        few = not normal and few_votes.are_few(len(votes), self.free, kernel)
         self.few = few_votes.FewMarginal(self.rows, self.starts) if few else None
         self.parts = [(0, n_profiles)] if few else _parts(self.starts)
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))

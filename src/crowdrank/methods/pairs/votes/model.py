@@ -66,7 +66,8 @@ class VoteModel:
         self.slope_scale_weight = float(votes.weight.sum())  # keeps the mean log slope at 0 as firmly as all votes
         self.plain = not self.normal and set(free) <= {"quality"}
         one_profile = n_profiles == 1 and set(free) <= {"ties"}
-        self.few = one_profile and not self.normal and few_votes.are_few(len(votes), free)
+        kernel = kernels.any_terms if free else kernels.plain_terms
+        self.few = one_profile and not self.normal and few_votes.are_few(len(votes), free, kernel)
 
     def evaluate(self, x: Floats) -> tuple[float, Floats]:
         """Value and gradient at x; remembers the curvature there."""
