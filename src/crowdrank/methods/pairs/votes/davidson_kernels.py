@@ -27,11 +27,12 @@ from crowdrank.methods.pairs.votes.marginal_kernels import (
     include_logs,
     mean_rate,
 )
+from crowdrank.methods.verdicts import N_QUALITIES
 from crowdrank.numerics.compiled import kernel
 
 WIDEST = 240.0  # gap: e¹²⁰ to the power of 4 r does not overflow, also for the r of places that are not used
-KEPT = 512  # votes whose terms are computed together, and kept for the second pass: they stay close to the processor
-WIDTH = 28  # places for qualities, a multiple of four: those that are not used have probability 0
+KEPT = 512  # votes of a profile whose terms are kept for the second pass; more would not stay close to the processor
+WIDTH = math.ceil(N_QUALITIES / 4) * 4  # places for qualities; those that are not used have probability 0
 ETA, NOT_ETA, HALF_RATE, PRODUCT, FACTOR, UP = range(0, 6 * WIDTH, WIDTH)  # where each of them begins
 
 
