@@ -114,6 +114,18 @@ def test_code_of_another_version_is_made_anew(tmp_path, notes, monkeypatch):
     assert len(list(tmp_path.glob("*.nbc"))) == 1
 
 
+@pytest.mark.parametrize("change", [("__version__", "another"), ("_processor", lambda: ("another", "+avx"))])
+def test_code_of_another_version_or_processor_does_not_count_as_compiled(tmp_path, notes, monkeypatch, change):
+    """Small studies would wait for the compiler instead of being ranked without kernels."""
+    called([tmp_path], monkeypatch)
+    compiled._kept_names.cache_clear()
+    again = kernel(double)
+    compiled.KERNELS.remove(again)
+    assert compiled.is_compiled(again)
+    monkeypatch.setattr(compiled, *change)
+    assert not compiled.is_compiled(again)
+
+
 def test_code_is_made_anew_where_a_kernel_that_it_calls_has_changed():
     from crowdrank.collect.pool_kernels import scan_rows
 

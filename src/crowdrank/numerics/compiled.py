@@ -23,6 +23,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.dispatcher import Dispatcher
 from numba.core.event import TimingListener, install_listener
@@ -131,7 +132,7 @@ class KernelCache(_Cache):
                     path.unlink()
 
     def kept(self) -> bool:
-        """Whether there is any code of this version, be it for other types."""
+        """Whether there is any code of this version for this processor, be it for other types."""
         folders = (*_folders(self._source), *filter(None, [_temporary()]))
         return any(f"{self._name}.{self._stamp()}" in _kept_names(folder) for folder in folders)
 
@@ -168,12 +169,12 @@ class KernelCache(_Cache):
 
     def _file_name(self, sig: Any, codegen: Any) -> str:
         """One file for each function, version, types of arguments, and processor."""
-        types = hashlib.sha256(f"{sig} {codegen.magic_tuple()}".encode()).hexdigest()[:16]
+        types = hashlib.sha256(f"{sig} {codegen.magic_tuple()}".encode()).hexdigest()[:16]  # and settings of Numba
         return f"{self._name}.{self._stamp()}.{types}.nbc"
 
     def _stamp(self) -> str:
         """What the code was made from: a kernel contains the code of the kernels that it calls."""
-        made_from = nb.__version__, __version__, *map(_content_hash, sorted(_sources(self._function)))
+        made_from = *_processor(), nb.__version__, __version__, *map(_content_hash, sorted(_sources(self._function)))
         return hashlib.sha256(" ".join(made_from).encode()).hexdigest()[:16]
 
 
@@ -181,6 +182,12 @@ def _sources(function: Any) -> set[Path]:
     """The files of a function and of all kernels that it calls."""
     own = {Path(function.__code__.co_filename)}
     return own.union(*(_sources(each.py_func) for each in _called(function).values()))
+
+
+@cache
+def _processor() -> tuple[str, str]:
+    """An image that was made on one machine may run on another."""
+    return get_host_cpu_name(), get_host_cpu_features().flatten()
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -36,7 +36,8 @@ class Engine:
         self.study = study
         self.rng = random.Random(study.collection.seed)
         self._gold = frozenset(each.entries for each in study.collection.gold)  # these are asked as checks only
-        self._plan, self._first = Plan(), 0  # all questions of the plan before this one were asked
+        self._plan = Plan()
+        self._planned: deque[Candidate] = deque()  # its questions, without those at the front that were asked
         self._asked: set[str] = set()  # questions that were asked since the plan was made
         self._used: Counter[tuple[str, str]] = Counter()  # judgments of each entry, and questions asked
         self._by_task: dict[str, list[str]] = {}  # the items that may be asked about
@@ -47,7 +48,7 @@ class Engine:
 
     def take(self, plan: Plan) -> None:
         """Use a new plan."""
-        self._plan, self._first, self._asked = plan, 0, set()
+        self._plan, self._planned, self._asked = plan, deque(plan.questions), set()
 
     def expire(self, connection: Connection, study_id: int, now: float) -> bool:
         """Give back questions that nobody answered in time; whether there are any. Not every request looks."""
@@ -76,8 +77,7 @@ class Engine:
         """Questions, the best first: those about wanted items, the plan, then pairs of neighbours."""
         asked = self._asked
         about = (each for row in wanted for each in self._about((row.task, row.name)))
-        first = islice(self._plan.questions, self._first, None)
-        planned = (each for each in chain(first, self._spares) if each.entries not in asked)
+        planned = (each for each in chain(self._planned, self._spares) if each.entries not in asked)
         for each in chain(about, planned, self._nearest()):
             if each.entries not in self._gold:
                 yield self._shuffled(each)
@@ -90,10 +90,10 @@ class Engine:
 
     def took(self, asked: Sequence[Any]) -> None:
         """These questions were asked: others are asked next."""
+        planned = self._planned  # `take` may replace it meanwhile
         self._asked.update(each.entries for each in asked)
-        plan = self._plan.questions
-        while self._first < len(plan) and plan[self._first].entries in self._asked:
-            self._first += 1
+        while planned and planned[0].entries in self._asked:
+            planned.popleft()
 
     def _shuffled(self, each: Candidate) -> Candidate:
         return Candidate(each.task, tuple(self.rng.sample(each.items, len(each.items))), each.expected)

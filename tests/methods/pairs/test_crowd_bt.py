@@ -9,6 +9,7 @@ from crowdrank import simulate
 from crowdrank.convert import votes
 from crowdrank.methods.pairs.bradley_terry import BradleyTerry
 from crowdrank.methods.pairs.crowd_bt import CrowdBT
+from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.model import Priors, VoteModel
 from crowdrank.settings import SettingError
 from crowdrank.study import LEFT
@@ -176,6 +177,19 @@ def test_ties_of_spammers_do_not_pull_the_ranking_together(build):
     assert build.pair_accuracy(crowd.score, study.gold.value) > build.pair_accuracy(plain.score, study.gold.value)
     (quality,) = columns(crowd, "quality")
     assert spearmanr(quality, study.quality).statistic >= 0.8
+
+
+@pytest.mark.parametrize("ties", [0.0, 0.3])
+def test_few_votes_are_ranked_alike_with_and_without_kernels(ties, monkeypatch):
+    """Whether kernels are compiled must not show: with the same random numbers, small differences do not grow."""
+    study = simulate.pairs(items=8, annotators=6, votes=120, ties=ties, seed=4).judgments
+    found = []
+    for few in (True, False):
+        monkeypatch.setattr(few_votes, "are_few", lambda *_: few)  # noqa: B023
+        found.append(CrowdBT().fit(study))
+    one, other = found
+    for name in ("score", "low", "high"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])

@@ -80,7 +80,7 @@ def _log_likelihood(weights: Floats, share: Floats) -> float:
 
 
 def times(matrix: Floats, vector: Floats) -> Floats:
-    """The product, with the same bits for any number of threads: BLAS adds in another order with each."""
+    """The product, with the same bits for any number of threads; BLAS adds large ones in another order with each."""
     return np.asarray(matrix @ vector if matrix.size <= SHORT else np.einsum("ij,j->i", matrix, vector))
 
 
