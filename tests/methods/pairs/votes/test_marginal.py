@@ -12,6 +12,7 @@ from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.crowd import crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import RIDGE, MarginalModel
+from crowdrank.methods.pairs.votes.marginal_kernels import BLOCK
 
 N_ENTRIES, N_PROFILES = 5, 3
 VARIANTS = [(), ("ties",), ("ties", "bias"), ("bias",)]
@@ -114,6 +115,35 @@ def test_the_gradient_is_that_of_finite_differences(free, normal, finely, prior)
         step = 1e-5 * (np.arange(len(x)) == i)
         ends = (model.evaluate(x + sign * step, possible, hyper).value for sign in (1, -1))
         assert gradient[i] == pytest.approx(np.subtract(*ends) / 2e-5, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("normal", [False, True])
+@pytest.mark.parametrize("free", VARIANTS)
+def test_the_value_alone_is_that_of_an_evaluation(free, normal, few, monkeypatch):
+    monkeypatch.setattr(few_votes, "are_few", lambda *_: few)
+    model = model_of(votes(9, free), free, normal)
+    for finely in (False, True):
+        x, possible = point(model, 9), crowd(finely).qualities
+        assert model.value(x, possible, HYPER) == pytest.approx(model.evaluate(x, possible, HYPER).value, rel=1e-12)
+
+
+def test_votes_in_several_blocks_are_those_of_one(monkeypatch):
+    """Exponentials are computed for blocks of votes: those of profiles around the end of one must not be mixed up."""
+    rng, n = np.random.default_rng(2), 3 * BLOCK
+    counts = np.array([BLOCK - 5, 3, 4, BLOCK + 200, 1, n - 2 * BLOCK - 203])
+    who, winner = np.repeat(np.arange(6), counts), rng.integers(0, N_ENTRIES, n)
+    loser, kind = (winner + rng.integers(1, N_ENTRIES, n)) % N_ENTRIES, rng.choice([WON_LEFT, TIED], n)
+    for free, kinds in (((), np.full(n, WON_LEFT)), (("ties",), kind)):
+        codes = (column.astype(np.int32) for column in (who, winner, loser))
+        table, found = Votes(*codes, kinds.astype(np.int8), np.ones(n)), []
+        possible = crowd_of(np.zeros(6), np.full(6, np.inf), None).qualities
+        for few in (False, True):
+            monkeypatch.setattr(few_votes, "are_few", lambda *_: few)  # noqa: B023
+            model = MarginalModel(table, table.annotator, N_ENTRIES, 6, False, free)
+            found.append(model.evaluate(point(model, 3), possible, HYPER, curved=True))
+        for one, other in zip(*found, strict=True):
+            assert other == pytest.approx(one, rel=1e-9, abs=1e-12)
 
 
 def test_virtual_wins_and_losses_have_the_gradient_of_finite_differences():

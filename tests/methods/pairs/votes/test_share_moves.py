@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.learned_crowd import unknown_crowd
+from crowdrank.methods.pairs.votes.share_kernels import divided_anew
 from crowdrank.methods.pairs.votes.share_moves import ShareMoves
 from crowdrank.methods.verdicts import QUALITY
 
@@ -12,7 +14,7 @@ DRAWS = 6000
 
 def mean_qualities(crowd, likelihood, seed):
     """The crowd's mean quality in each draw, if annotators' votes have this likelihood by quality."""
-    moves, rng, found = ShareMoves(), np.random.default_rng(seed), []
+    moves, rng, found = ShareMoves(few=False), np.random.default_rng(seed), []
     for number in range(DRAWS):
         posterior = likelihood * crowd.share
         posterior /= posterior.sum(axis=1, keepdims=True)
@@ -42,3 +44,15 @@ def test_annotators_whose_quality_is_known_count_like_virtual_ones():
     found = mean_qualities(crowd, likelihood, 1)
     assert found.mean() == pytest.approx(mean, abs=0.01)
     assert found.std() == pytest.approx(variance**0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("profiles", [1, 7, 500])
+def test_the_kernel_divides_neighbours_like_numpy(profiles):
+    rng, cells = np.random.default_rng(profiles), len(QUALITY)
+    weights, share = rng.gamma(1.0, size=(profiles, cells)), rng.dirichlet(np.ones(cells))
+    divisions, limits = rng.random(cells - 1), np.log(rng.random(cells - 1))
+    arguments = share, weights @ share, np.ascontiguousarray(weights.T), divisions, limits
+    found = divided_anew(*arguments)
+    assert found == pytest.approx(few_votes.divided_anew(*arguments), rel=1e-9)
+    assert found.sum() == pytest.approx(1.0)
+    assert (found != share).any()

@@ -16,24 +16,31 @@ import math
 import numpy as np
 
 from crowdrank.convert import TIED, WON_RIGHT
-from crowdrank.methods.pairs.votes.kernels import TINY
+from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY
 from crowdrank.methods.pairs.votes.marginal_kernels import (
+    CURVATURE,
     FACTORS,
     FAST,
     FEW,
     NEGLIGIBLE,
+    VALUE,
     answer_terms,
-    chances,
+    end_of_block,
     include_logs,
     mean_rate,
+    votes_in_blocks,
 )
 from crowdrank.methods.verdicts import N_QUALITIES
 from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.vector_exp import exp
 
 WIDEST = 240.0  # gap: e¹²⁰ to the power of 4 r does not overflow, also for the r of places that are not used
 KEPT = 512  # votes of a profile whose terms are kept for the second pass; more would not stay close to the processor
 WIDTH = math.ceil(N_QUALITIES / 4) * 4  # places for qualities; those that are not used have probability 0
 ETA, NOT_ETA, HALF_RATE, PRODUCT, FACTOR, UP = range(0, 6 * WIDTH, WIDTH)  # where each of them begins
+# What is computed for a block of votes: powers; chances of an answer if the annotator is always right, or always wrong,
+# and how these rise and fall with the gap.
+LOWEST, RATIO, RIGHT, WRONG, RISES, FALLS = range(6)
 
 
 @kernel(fastmath=FAST, error_model="numpy", inline="always")
@@ -55,41 +62,60 @@ def _answer_or_tie(up, half_rate, tau, answer, lead):
     return factor, by_gap + tied * (cosh - 2) * half_rate, -tied * cosh
 
 
-@kernel(error_model="numpy", inline="always")
-def _answer_chances(gap, shift):
-    """The chances of an answer if the annotator is always right, or always wrong, and their derivatives."""
-    right, not_right = chances(gap + shift)
-    if shift == 0.0:
-        return right, not_right, right * not_right, right * not_right
-    wrong, not_wrong = chances(-gap + shift)
-    return right, wrong, right * not_right, wrong * not_wrong
+@kernel(error_model="numpy")
+def _find_exponents(rows, start, end, score, bias, qualities, votes):
+    """Of some votes: the exponents of the powers and of the odds."""
+    profile, winner, loser, kind, _ = rows
+    for r in range(start, end):
+        k, gap, shift = profile[r], score[winner[r]] - score[loser[r]], 0.0
+        if len(bias):
+            shift = -bias[k] if kind[r] == WON_RIGHT else bias[k]
+        half = min(max(gap, -WIDEST), WIDEST) / 2
+        votes[LOWEST, r - start], votes[RATIO, r - start] = qualities.first[k] * half, qualities.step[k] * half
+        votes[RIGHT, r - start] = min(max(-gap - shift, -FURTHEST), FURTHEST)
+        votes[WRONG, r - start] = min(max(gap - shift, -FURTHEST), FURTHEST)
+
+
+@kernel(fastmath={"contract"}, error_model="numpy")
+def _find_powers_and_chances(count, votes):
+    """What `votes` has, from the exponents."""
+    for i in range(count):
+        votes[LOWEST, i], votes[RATIO, i] = exp(votes[LOWEST, i]), exp(votes[RATIO, i])
+        for_right, for_wrong = exp(votes[RIGHT, i]), exp(votes[WRONG, i])
+        right, wrong = 1 / (1 + for_right), 1 / (1 + for_wrong)
+        votes[RIGHT, i], votes[RISES, i] = right, right * right * for_right
+        votes[WRONG, i], votes[FALLS, i] = wrong, wrong * wrong * for_wrong
 
 
 @kernel(fastmath=FAST, error_model="numpy", forceinline=True)
-def _find_powers(gap, first, step, work):
-    """e^(r gap / 2) for every r, by recurrence, in four sequences that the processor computes at the same time."""
-    half = min(max(gap, -WIDEST), WIDEST) / 2
-    one, by = math.exp(first * half), math.exp(step * half)
-    two, three, four, by_4 = one * by, one * by * by, one * by * by * by, by * by * by * by
-    for g in range(0, WIDTH, 4):
-        work[UP + g], work[UP + g + 1], work[UP + g + 2], work[UP + g + 3] = one, two, three, four
-        one, two, three, four = one * by_4, two * by_4, three * by_4, four * by_4
+def _find_powers(lowest, ratio, work):
+    """e^(r gap / 2) for every r: four of them, and then as many more as there are, by one factor."""
+    ratio_2 = ratio * ratio
+    ratio_4 = ratio_2 * ratio_2
+    ratio_8 = ratio_4 * ratio_4
+    work[UP], work[UP + 1] = lowest, lowest * ratio
+    work[UP + 2], work[UP + 3] = lowest * ratio_2, lowest * ratio * ratio_2
+    for g in range(4):
+        work[UP + 4 + g] = work[UP + g] * ratio_4
+    for g in range(8):
+        work[UP + 8 + g] = work[UP + g] * ratio_8
+    for g in range(WIDTH - 16):
+        work[UP + 16 + g] = work[UP + g] * ratio_8 * ratio_8
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def _bias_slopes(rows, start, end, score, bias, n_types, work):
+def _bias_slopes(rows, start, end, n_types, work, votes, begin):
     """The gradient of some votes by the bias."""
-    _, winner, loser, kind, weight = rows
+    _, _, _, kind, weight = rows
     by_bias = 0.0
     for r in range(start, end):
         if kind[r] == TIED:
             continue
-        z = -1.0 if kind[r] == WON_RIGHT else 1.0
-        right, wrong, right_density, wrong_density = _answer_chances(score[winner[r]] - score[loser[r]], z * bias)
-        slope = 0.0
+        z, slope = -1.0 if kind[r] == WON_RIGHT else 1.0, 0.0
         for g in range(n_types):
-            towards = work[ETA + g] * right_density + work[NOT_ETA + g] * wrong_density
-            slope += work[PRODUCT + g] * towards / (work[ETA + g] * right + work[NOT_ETA + g] * wrong + TINY)
+            towards = work[ETA + g] * votes[RISES, r - begin] + work[NOT_ETA + g] * votes[FALLS, r - begin]
+            chance = work[ETA + g] * votes[RIGHT, r - begin] + work[NOT_ETA + g] * votes[WRONG, r - begin]
+            slope += work[PRODUCT + g] * towards / (chance + TINY)
         by_bias -= weight[r] * z * slope
     return by_bias
 
@@ -114,10 +140,9 @@ def _tie_curvatures(tau, tied, mean_rate, n_types, work):
 
 
 @kernel(error_model="numpy")
-def _add_curvatures(k, rows, starts, score, of_profile, n_types, work, slopes):
+def _add_curvatures(k, rows, starts, score, tau, bias, n_types, work, votes, begin, slopes):
     """The curvatures of the votes of profile k."""
     _, winner, loser, kind, weight = rows
-    tau, bias, first, step = of_profile
     eta, not_eta = work[ETA : ETA + n_types], work[NOT_ETA : NOT_ETA + n_types]
     product = work[PRODUCT : PRODUCT + n_types]
     rate = mean_rate(product, eta, not_eta, np.empty(n_types))
@@ -128,7 +153,7 @@ def _add_curvatures(k, rows, starts, score, of_profile, n_types, work, slopes):
             terms = answer_terms(product, eta, not_eta, gap, z * bias, z, 0.0, False, False, rate, True)
             gap_curve, bias_curve, with_rate = terms[3], terms[5], terms[6]
         if tau > 0:
-            _find_powers(gap, first, step, work)
+            _find_powers(votes[LOWEST, r - begin], votes[RATIO, r - begin], work)
             of_tie = _tie_curvatures(tau, tied, rate, n_types, work)
             gap_curve += of_tie[0]
             with_rate += of_tie[2]
@@ -139,21 +164,47 @@ def _add_curvatures(k, rows, starts, score, of_profile, n_types, work, slopes):
 
 
 @kernel(fastmath=FAST, error_model="numpy", forceinline=True)
-def _find_terms(gap, kind, of_profile, work, kept, row):
-    """For every quality: the chance of a vote, and the derivatives of its logarithm by the gap and by log τ."""
-    tau, bias, first, step = of_profile
-    _find_powers(gap if tau > 0 else 0.0, first, step, work)
-    if kind == TIED:
+def _find_factors(tied, tau, work, votes, vote):
+    """For every quality: the chance of a vote."""
+    _find_powers(votes[LOWEST, vote], votes[RATIO, vote], work)
+    if tied:
+        for g in range(WIDTH):
+            up = work[UP + g]
+            rest = 1 / (tau * up + up * up + 1)
+            work[FACTOR + g] = tau * up * rest
+    else:
+        right, wrong = votes[RIGHT, vote], votes[WRONG, vote]
+        for g in range(WIDTH):
+            up = work[UP + g]
+            cosh = up * up + 1
+            rest = 1 / (tau * up + cosh)
+            work[FACTOR + g] = (work[ETA + g] * right + work[NOT_ETA + g] * wrong) * cosh * rest
+
+
+@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+def _find_terms(tied, tau, work, votes, vote, kept, row):
+    """The same, with the derivatives of its logarithm by the gap and by log τ."""
+    _find_powers(votes[LOWEST, vote], votes[RATIO, vote], work)
+    if tied:
         for g in range(WIDTH):
             terms = _tie(work[UP + g], work[HALF_RATE + g], tau)
             work[FACTOR + g], kept[row, 0, g], kept[row, 1, g] = terms
     else:
-        right, wrong, rises, falls = _answer_chances(gap, -bias if kind == WON_RIGHT else bias)
+        right, wrong, rises, falls = votes[RIGHT, vote], votes[WRONG, vote], votes[RISES, vote], votes[FALLS, vote]
         for g in range(WIDTH):
             answer = work[ETA + g] * right + work[NOT_ETA + g] * wrong
             lead = work[ETA + g] * rises - work[NOT_ETA + g] * falls
             terms = _answer_or_tie(work[UP + g], work[HALF_RATE + g], tau, answer, lead)
             work[FACTOR + g], kept[row, 0, g], kept[row, 1, g] = terms
+
+
+@kernel(error_model="numpy", forceinline=True)
+def _find_wanted(order, tied, tau, work, votes, vote, kept, row):
+    """The chances of a vote, and the derivatives if they are wanted."""
+    if order == VALUE:
+        _find_factors(tied, tau, work, votes, vote)
+    else:
+        _find_terms(tied, tau, work, votes, vote, kept, row)
 
 
 @kernel(fastmath=FAST, error_model="numpy", forceinline=True)
@@ -163,20 +214,21 @@ def _rescale(work):
     for g in range(WIDTH):
         total += work[PRODUCT + g]
     total = max(total, TINY)
+    factor = 1 / total
     for g in range(WIDTH):
         is_small = work[PRODUCT + g] <= NEGLIGIBLE * total
-        work[PRODUCT + g] = 0.0 if is_small else work[PRODUCT + g] / total
+        work[PRODUCT + g] = 0.0 if is_small else work[PRODUCT + g] * factor
     return math.log(total)
 
 
 @kernel(fastmath=FAST, error_model="numpy", forceinline=True)
-def _multiply_votes(rows, start, end, score, of_profile, work, kept, logs):
+def _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order):
     """Multiplies the chances of the votes; minus their log-likelihood. The products become the posterior."""
-    _, winner, loser, kind, weight = rows
+    _, _, _, kind, weight = rows
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
         row, times = r - start if end - start <= KEPT else 0, int(min(weight[r], FEW))
-        _find_terms(score[winner[r]] - score[loser[r]], kind[r], of_profile, work, kept, row)
+        _find_wanted(order, kind[r] == TIED, tau, work, votes, r - begin, kept, row)
         if weight[r] == 1.0:  # the usual one; a loop would take longer than the products
             for g in range(WIDTH):
                 work[PRODUCT + g] *= work[FACTOR + g]
@@ -198,14 +250,14 @@ def _multiply_votes(rows, start, end, score, of_profile, work, kept, logs):
 
 
 @kernel(fastmath=FAST, error_model="numpy", forceinline=True)
-def _add_slopes(rows, start, end, score, of_profile, work, kept, pulls):
+def _add_slopes(rows, start, end, tau, work, votes, begin, kept, pulls):
     """Adds the gradient of the votes by the scores; that by log τ."""
     _, winner, loser, kind, weight = rows
     by_ties = 0.0
     for r in range(start, end):
         row = r - start if end - start <= KEPT else 0
         if end - start > KEPT:  # nothing was kept
-            _find_terms(score[winner[r]] - score[loser[r]], kind[r], of_profile, work, kept, row)
+            _find_terms(kind[r] == TIED, tau, work, votes, r - begin, kept, row)
         gap_slope, ties_slope = 0.0, 0.0
         for g in range(WIDTH):
             gap_slope += work[PRODUCT + g] * kept[row, 0, g]
@@ -217,27 +269,33 @@ def _add_slopes(rows, start, end, score, of_profile, work, kept, pulls):
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def davidson_marginal(rows, starts, first, last, score, ties, bias, qualities, curved, slopes, posterior):
+def davidson_marginal(rows, starts, first, last, score, ties, bias, qualities, order, slopes, posterior):
     """`plain_marginal` with ties (log thresholds) or biases; `ties` or `bias` may be empty."""
     n_types, value, work, logs = qualities.share.shape[1], 0.0, np.empty(6 * WIDTH), np.empty(WIDTH)
     kept = np.empty((min(np.diff(starts[first : last + 1]).max(), KEPT), 2, WIDTH))
+    votes, begin, block_end = np.empty((6, votes_in_blocks(starts, first, last))), 0, first
     for k in range(first, last):
+        if k == block_end:
+            begin, block_end = starts[k], end_of_block(starts, k, last)
+            _find_exponents(rows, begin, starts[block_end], score, bias, qualities, votes)
+            _find_powers_and_chances(starts[block_end] - begin, votes)
         start, end = starts[k], starts[k + 1]
         tau, b = math.exp(ties[k]) if len(ties) else 0.0, bias[k] if len(bias) else 0.0
-        of_profile = tau, b, qualities.first[k], qualities.step[k]
         for g in range(WIDTH):
             rate = qualities.first[k] + g * qualities.step[k] if g < n_types else 0.0
             work[ETA + g], work[NOT_ETA + g], work[HALF_RATE + g] = (1 + rate) / 2, (1 - rate) / 2, rate / 2
             work[PRODUCT + g] = qualities.share[k, g] if g < n_types else 0.0
             logs[g] = 0.0
-        value += _multiply_votes(rows, start, end, score, of_profile, work, kept, logs)
-        by_ties = _add_slopes(rows, start, end, score, of_profile, work, kept, slopes.score)
+        value += _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order)
         for g in range(n_types):
             posterior[k, g] = work[PRODUCT + g]
+        if order == VALUE:
+            continue
+        by_ties = _add_slopes(rows, start, end, tau, work, votes, begin, kept, slopes.score)
         if len(ties):
             slopes.ties[k] += by_ties
         if len(bias):
-            slopes.bias[k] += _bias_slopes(rows, start, end, score, b, n_types, work)
-        if curved:
-            _add_curvatures(k, rows, starts, score, of_profile, n_types, work, slopes)
+            slopes.bias[k] += _bias_slopes(rows, start, end, n_types, work, votes, begin)
+        if order == CURVATURE:
+            _add_curvatures(k, rows, starts, score, tau, b, n_types, work, votes, begin, slopes)
     return value

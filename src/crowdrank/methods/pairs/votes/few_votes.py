@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.davidson_kernels import WIDEST
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, Derivatives, VoteRows
-from crowdrank.methods.pairs.votes.marginal_kernels import Qualities, Slopes
+from crowdrank.methods.pairs.votes.marginal_kernels import CURVATURE, GRADIENT, VALUE, Qualities, Slopes
 from crowdrank.numerics.compiled import is_compiled
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
@@ -162,7 +162,7 @@ class FewMarginal:
         ties: Floats,
         bias: Floats,
         qualities: Qualities,
-        curved: bool,
+        order: int,
         slopes: Slopes,
         posterior: Floats,
     ) -> float:
@@ -170,8 +170,8 @@ class FewMarginal:
         profile, winner, loser, _, weight = self.rows
         self._set_rates(qualities)
         gap = score[winner] - score[loser]
-        if self.all_won and not len(ties) and not len(bias) and not curved:
-            return self._evaluate_plain(gap, qualities.share, slopes.score, posterior)
+        if self.all_won and not len(ties) and not len(bias) and order <= GRADIENT:
+            return self._evaluate_plain(gap, qualities.share, order, slopes.score, posterior)
         right, wrong = self._chances(gap, bias)
         right_density, wrong_density = right * (1 - right), wrong * (1 - wrong)
         mixture = self.eta * right
@@ -183,6 +183,8 @@ class FewMarginal:
             of_ties = _ties(up, self.rate, _exp(ties)[profile])
             chance = mixture * np.where(self.tied, of_ties.chance, 1 - of_ties.chance)
         value = self._posterior(chance, qualities.share, posterior)
+        if order == VALUE:
+            return value
         share = self._by_vote(posterior.T)
         over = share / mixture
         by_right, by_wrong = _sums(over, self.eta), _sums(over, self.not_eta)
@@ -197,7 +199,7 @@ class FewMarginal:
         if len(bias):
             by_bias = right_density * by_right + wrong_density * by_wrong
             slopes.bias[:] -= sum_by(profile, weight * self.side * by_bias, len(bias))
-        if curved:
+        if order == CURVATURE:
             answers = (self.eta * right_density - self.not_eta * wrong_density) / mixture
             twice = right_density * (1 - 2 * right) * by_right + wrong_density * (1 - 2 * wrong) * by_wrong
             curvature = _sums(share, answers**2) - twice
@@ -214,12 +216,14 @@ class FewMarginal:
             slopes.gap_quality[:] = weight * _sums(share, answers * self._by_vote(off))
         return value
 
-    def _evaluate_plain(self, gap: Floats, prior: Floats, slope: Floats, posterior: Floats) -> float:
+    def _evaluate_plain(self, gap: Floats, prior: Floats, order: int, slope: Floats, posterior: Floats) -> float:
         """The same with half of the work: what is drawn from most often."""
         right, wrong = _right_and_wrong(gap)
         mixture = self.eta * right
         mixture += self.not_eta * wrong + TINY
         value = self._posterior(mixture, prior, posterior)
+        if order == VALUE:
+            return value
         pull = _sums(np.divide(self._by_vote(posterior.T), mixture, out=mixture), self.rate)
         pull *= right * wrong * self.rows.weight
         slope += sum_by(self.rows.loser, pull, len(slope)) - sum_by(self.rows.winner, pull, len(slope))
@@ -250,3 +254,15 @@ class FewMarginal:
 def _sums(share: Floats, values: Floats) -> Floats:
     """Of products over qualities, whose bits do not depend on the number of threads."""
     return np.asarray(np.einsum("gn,gn->n", share, values))
+
+
+def divided_anew(share: Floats, chance: Floats, columns: Floats, divisions: Floats, limits: Floats) -> Floats:
+    """`share_kernels.divided_anew`."""
+    share = share.copy()
+    for cell, (division, limit) in enumerate(zip(divisions, limits, strict=True)):
+        both = share[cell] + share[cell + 1]
+        new = division * both
+        there = chance + (new - share[cell]) * (columns[cell] - columns[cell + 1])
+        if limit < np.log(there / chance).sum():
+            share[cell], share[cell + 1], chance = new, (1 - division) * both, there
+    return share

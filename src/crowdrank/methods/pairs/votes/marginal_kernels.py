@@ -5,8 +5,8 @@ Profile k has one of G qualities, η_g with probability share[k, g]. Its votes h
     Σ_g share_g Π_v f_v(g)        f_v(g) = η_g F(d) + (1 − η_g) F(−d), with ties and bias as in `kernels`
 
 One pass over the votes of a profile multiplies the factors of every quality, a second one adds the gradient. Products
-need no logarithms; they are rescaled before they become too small. Divisions and exponentials take most of the time:
-a vote needs one exponential, and one division for each quality.
+need no logarithms; they are rescaled before they become too small. Divisions take most of the time: a vote needs one
+for each quality, and none where only the value is wanted. Exponentials are computed for a block of votes at a time.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ import numpy as np
 from crowdrank.convert import TIED, WON_RIGHT
 from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, branch
 from crowdrank.numerics.compiled import kernel
+from crowdrank.numerics.vector_exp import exp
 from crowdrank.study import Floats
 
+VALUE, GRADIENT, CURVATURE = range(3)  # what is wanted, with what stands before it
+BLOCK = 1024  # votes whose exponentials are computed together
 FACTORS = 16  # between two rescalings of a product, at most
 NEGLIGIBLE = 1e-150  # relative; the processor is slow with numbers close to the smallest ones
 FEW = 8  # a vote that counts a few times is so many factors; other weights need logarithms
@@ -49,14 +52,6 @@ class Slopes(NamedTuple):
     gap_quality: Floats  # of each vote: the covariance, over qualities, of its slope by the gap and r = 2η − 1
     ties_curvature: Floats
     bias_curvature: Floats
-
-
-@kernel(fastmath=FAST, error_model="numpy", inline="always")
-def chances(gap):
-    """σ(gap) and σ(−gap)."""
-    odds = math.exp(min(max(-gap, -FURTHEST), FURTHEST))  # no branch: the processor could not predict it
-    right = 1 / (1 + odds)
-    return right, odds * right
 
 
 @kernel(fastmath=FAST, error_model="numpy", inline="always")
@@ -156,17 +151,40 @@ def _answer_curvature(product, eta, not_eta, if_right, if_wrong, slope_right, sl
     return squares, with_rate
 
 
+@kernel(error_model="numpy")
+def end_of_block(starts, k, last):
+    """The profile after those from k whose votes are computed together: BLOCK of them, or those of one profile."""
+    end = k + 1
+    while end < last and starts[end + 1] - starts[k] <= BLOCK:
+        end += 1
+    return end
+
+
+@kernel(error_model="numpy")
+def votes_in_blocks(starts, first, last):
+    """The most votes that a block can have."""
+    return max(BLOCK, np.diff(starts[first : last + 1]).max())
+
+
+@kernel(fastmath={"contract"}, error_model="numpy")
+def _find_chances(rows, start, end, score, kept):
+    """Keeps σ(gap) and σ(−gap) of some votes."""
+    _, winner, loser, _, _ = rows
+    for r in range(start, end):
+        odds = exp(min(max(score[loser[r]] - score[winner[r]], -FURTHEST), FURTHEST))
+        right = 1 / (1 + odds)
+        kept[0, r - start], kept[1, r - start] = right, odds * right
+
+
 @kernel(error_model="numpy", inline="always")
-def _plain_products(rows, start, end, score, eta, not_eta, logs, product, kept):
+def _plain_products(weight, start, end, eta, not_eta, logs, product, kept, begin):
     """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior.
 
-    Keeps σ(gap) and σ(−gap) of each vote.
+    Those of the first vote are at `begin`.
     """
-    _, winner, loser, _, weight = rows
     value, since, heavy = 0.0, 0, False
     for r in range(start, end):
-        if_right, if_wrong = chances(score[winner[r]] - score[loser[r]])
-        kept[r - start, 0], kept[r - start, 1] = if_right, if_wrong
+        if_right, if_wrong = kept[0, r - start + begin], kept[1, r - start + begin]
         times = int(min(weight[r], FEW))
         if weight[r] == times:
             for _ in range(times):
@@ -184,11 +202,10 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product, kept):
 
 
 @kernel(error_model="numpy")
-def _plain_curvatures(rows, start, end, score, eta, not_eta, product, rate, slopes):
+def _plain_curvatures(weight, start, end, eta, not_eta, product, rate, kept, begin, slopes):
     """The curvatures of the votes of a profile."""
-    _, winner, loser, _, weight = rows
     for r in range(start, end):
-        right, wrong = chances(score[winner[r]] - score[loser[r]])
+        right, wrong = kept[0, r - start + begin], kept[1, r - start + begin]
         density = right * wrong
         squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
         by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
@@ -197,29 +214,35 @@ def _plain_curvatures(rows, start, end, score, eta, not_eta, product, rate, slop
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, posterior):
+def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, posterior):
     """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
 
-    Adds the gradient to `slopes`; if `curved`, the curvatures too. Writes the posterior of quality. Arrays over
-    qualities are made one by one: the compiler makes slower code for rows of one array.
+    Adds the gradient and the curvatures to `slopes`, up to the `order` that is wanted. Writes the posterior of quality.
+    Arrays over qualities are made one by one: the compiler makes slower code for rows of one array.
     """
     _, winner, loser, _, weight = rows
     n_types, pulls, value = qualities.share.shape[1], slopes.score, 0.0
     eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
     product, weights = np.empty(n_types), np.empty(n_types)
-    kept = np.empty((np.diff(starts[first : last + 1]).max(), 2))
+    kept, begin, end = np.empty((2, votes_in_blocks(starts, first, last))), 0, first
     for k in range(first, last):
+        if k == end:
+            begin, end = starts[k], end_of_block(starts, k, last)
+            _find_chances(rows, begin, starts[end], score, kept)
+        start, stop = starts[k], starts[k + 1]
         prepare(k, qualities, eta, not_eta, logs, product)
-        value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product, kept)
+        value += _plain_products(weight, start, stop, eta, not_eta, logs, product, kept, start - begin)
         keep_posterior(k, product, posterior)
+        if order == VALUE:
+            continue
         rate = mean_rate(product, eta, not_eta, weights)
-        for r in range(starts[k], starts[k + 1]):
-            right, wrong = kept[r - starts[k], 0], kept[r - starts[k], 1]
+        for r in range(start, stop):
+            right, wrong = kept[0, r - begin], kept[1, r - begin]
             pull = weight[r] * right * wrong * _sum_of_shares(weights, eta, not_eta, right, wrong)
             pulls[winner[r]] -= pull
             pulls[loser[r]] += pull
-        if curved:
-            _plain_curvatures(rows, starts[k], starts[k + 1], score, eta, not_eta, product, rate, slopes)
+        if order == CURVATURE:
+            _plain_curvatures(weight, start, stop, eta, not_eta, product, rate, kept, start - begin, slopes)
     return value
 
 
@@ -266,7 +289,7 @@ def answer_terms(product, eta, not_eta, gap, shift, z, threshold, tied, normal, 
 
 
 @kernel(error_model="numpy")
-def normal_marginal(rows, starts, first, last, score, ties, bias, qualities, curved, slopes, posterior):
+def normal_marginal(rows, starts, first, last, score, ties, bias, qualities, order, slopes, posterior):
     """`plain_marginal` with the normal link, ties (log thresholds) and biases; `ties` and `bias` may be empty."""
     _, winner, loser, kind, weight = rows
     n_types = qualities.share.shape[1]
@@ -279,7 +302,9 @@ def normal_marginal(rows, starts, first, last, score, ties, bias, qualities, cur
         prepare(k, qualities, eta, not_eta, logs, product)
         value += _normal_products(rows, starts[k], starts[k + 1], score, tau, b, eta, not_eta, logs, product)
         keep_posterior(k, product, posterior)
-        rate = mean_rate(product, eta, not_eta, weights)
+        if order == VALUE:
+            continue
+        rate, curved = mean_rate(product, eta, not_eta, weights), order == CURVATURE
         for r in range(starts[k], starts[k + 1]):
             gap, tied = score[winner[r]] - score[loser[r]], kind[r] == TIED
             z = -1.0 if kind[r] == WON_RIGHT else 1.0

@@ -192,7 +192,8 @@ class Chain:
         self.model, self.rng = model, np.random.default_rng(seed)
         self.crowd, self.qualities = mode.crowd, mode.crowd.qualities
         self.hyper = replace(mode.hyper, integrated=True)
-        self.shares, self.trade, self.exchange = ShareMoves(), START_TRADE, _exchange(mode.crowd)
+        self.shares = ShareMoves(few=model.few is not None)
+        self.trade, self.exchange = START_TRADE, _exchange(mode.crowd)
         self.trades = TRADES_OF_FEW if len(model.rows.winner) <= FEW_VOTES else TRADES
         self.x = self.start = mode.x
         self.now = self._evaluation(mode.x)
@@ -234,24 +235,28 @@ class Chain:
             self.crowd = drawn if self._is_upright(self.x, drawn) else self.crowd
             self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.model.squares(self.x, self.hyper), self.model.profiles(self.x), self.rng)
-        self.now = self._evaluation(self.x)
         if (counts := self.crowd.counts) is not None:
+            value = self.model.value(self.x, self.qualities, self.hyper)
             for _ in range(self.trades):
-                accepted = self._trade_scale_for_quality(counts)
+                accepted, value = self._trade_scale_for_quality(counts, value)
                 self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES) / self.trades)
+        self.now = self._evaluation(self.x)
 
-    def _trade_scale_for_quality(self, counts: Floats) -> float:
-        """Multiply all scores by a factor and tilt the shares the other way, or not; the probability of the former."""
+    def _trade_scale_for_quality(self, counts: Floats, value: float) -> tuple[float, float]:
+        """Multiply all scores by a factor and tilt the shares the other way, or not.
+
+        The probability of the former, and minus the log-posterior afterwards; it is `value` before.
+        """
         step, n = self.trade * self.rng.normal(), self.model.n_entries
         tilted = tilt(self.crowd.share, -step * self.rng.random() * self.exchange * RATE)
         crowd, x = replace(self.crowd, share=tilted), self.x.copy()
         x[:n] *= math.exp(step)
-        there = self.model.evaluate(x, crowd.qualities, self.hyper)
+        there = self.model.value(x, crowd.qualities, self.hyper)
         volume = n * step + log_prior_ratio(counts, tilted, self.crowd.share)
-        accepted = _acceptance(self.now.value - there.value + volume)
+        accepted = _acceptance(value - there + volume)
         if self.rng.random() < accepted and self._is_upright(x, crowd):
-            self.x, self.now, self.crowd, self.qualities = x, there, crowd, crowd.qualities
-        return accepted
+            self.x, self.crowd, self.qualities, value = x, crowd, crowd.qualities, there
+        return accepted, value
 
 
 def _acceptance(change: float) -> float:

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.methods.pairs.votes import few_votes
 from crowdrank.methods.pairs.votes.crowd import Crowd
+from crowdrank.methods.pairs.votes.share_kernels import divided_anew
 from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY, WIDTH
 from crowdrank.numerics.newton import SHORT
 from crowdrank.numerics.sums import sum_by
@@ -28,10 +30,10 @@ WANTED_ACCEPTANCE = 0.4
 
 
 class ShareMoves:
-    """Draws shares; the sizes of the tilts are learned while `rate` is above 0."""
+    """Draws shares; the sizes of the tilts are learned while `rate` is above 0. With `few` votes, without kernels."""
 
-    def __init__(self) -> None:
-        self.size = np.full(len(SHAPES), START)
+    def __init__(self, few: bool) -> None:
+        self.size, self.divide = np.full(len(SHAPES), START), few_votes.divided_anew if few else divided_anew
 
     def drawn(self, crowd: Crowd, posterior: Floats, rng: np.random.Generator, rate: float) -> Crowd:
         """The crowd with new shares, given the posterior of each profile's quality with the old ones."""
@@ -47,21 +49,10 @@ class ShareMoves:
             if rng.random() < accepted:
                 share, likelihood = tilted, there
             self.size[number] *= math.exp(rate * (accepted - WANTED_ACCEPTANCE))
-        return replace(crowd, share=_with_neighbours_divided_anew(crowd.counts, weights, share, rng))
-
-
-def _with_neighbours_divided_anew(counts: Floats, weights: Floats, share: Floats, rng: np.random.Generator) -> Floats:
-    """The shares after each cell and the next one divided their sum anew, or not."""
-    share, chance, columns = share.copy(), times(weights, share), np.ascontiguousarray(weights.T)
-    divisions = np.clip(rng.beta(counts[:-1], counts[1:]), LEAST_SHARE, 1 - LEAST_SHARE)
-    limits = np.log(rng.random(len(divisions)))
-    for cell, (division, limit) in enumerate(zip(divisions, limits, strict=True)):
-        both = share[cell] + share[cell + 1]
-        new = division * both
-        there = chance + (new - share[cell]) * (columns[cell] - columns[cell + 1])
-        if limit < np.log(there / chance).sum():
-            share[cell], share[cell + 1], chance = new, (1 - division) * both, there
-    return share
+        divisions = np.clip(rng.beta(crowd.counts[:-1], crowd.counts[1:]), LEAST_SHARE, 1 - LEAST_SHARE)
+        limits = np.log(rng.random(len(divisions)))
+        chance, columns = times(weights, share), np.ascontiguousarray(weights.T)
+        return replace(crowd, share=self.divide(share, chance, columns, divisions, limits))
 
 
 def tilt(share: Floats, exponent: NDArray[np.floating[Any]]) -> Floats:
