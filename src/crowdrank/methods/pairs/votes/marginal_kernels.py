@@ -164,8 +164,10 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product, kept):
     """
     _, winner, loser, _, weight = rows
     value, since, heavy = 0.0, 0, False
+    for r in range(start, end):  # a loop of its own: scores outside the cache are fetched several at a time
+        kept[r - start, 0] = score[winner[r]] - score[loser[r]]
     for r in range(start, end):
-        if_right, if_wrong = chances(score[winner[r]] - score[loser[r]])
+        if_right, if_wrong = chances(kept[r - start, 0])
         kept[r - start, 0], kept[r - start, 1] = if_right, if_wrong
         times = int(min(weight[r], FEW))
         if weight[r] == times:
@@ -184,11 +186,10 @@ def _plain_products(rows, start, end, score, eta, not_eta, logs, product, kept):
 
 
 @kernel(error_model="numpy")
-def _plain_curvatures(rows, start, end, score, eta, not_eta, product, rate, slopes):
+def _plain_curvatures(weight, start, end, kept, eta, not_eta, product, rate, slopes):
     """The curvatures of the votes of a profile."""
-    _, winner, loser, _, weight = rows
     for r in range(start, end):
-        right, wrong = chances(score[winner[r]] - score[loser[r]])
+        right, wrong = kept[r - start, 0], kept[r - start, 1]
         density = right * wrong
         squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
         by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
@@ -213,13 +214,15 @@ def plain_marginal(rows, starts, first, last, score, qualities, curved, slopes, 
         value += _plain_products(rows, starts[k], starts[k + 1], score, eta, not_eta, logs, product, kept)
         keep_posterior(k, product, posterior)
         rate = mean_rate(product, eta, not_eta, weights)
+        if curved:
+            _plain_curvatures(weight, starts[k], starts[k + 1], kept, eta, not_eta, product, rate, slopes)
         for r in range(starts[k], starts[k + 1]):
             right, wrong = kept[r - starts[k], 0], kept[r - starts[k], 1]
-            pull = weight[r] * right * wrong * _sum_of_shares(weights, eta, not_eta, right, wrong)
-            pulls[winner[r]] -= pull
-            pulls[loser[r]] += pull
-        if curved:
-            _plain_curvatures(rows, starts[k], starts[k + 1], score, eta, not_eta, product, rate, slopes)
+            share = _sum_of_shares(weights, eta, not_eta, right, wrong)
+            kept[r - starts[k], 0] = weight[r] * right * wrong * share
+        for r in range(starts[k], starts[k + 1]):
+            pulls[winner[r]] -= kept[r - starts[k], 0]
+            pulls[loser[r]] += kept[r - starts[k], 0]
     return value
 
 
