@@ -60,13 +60,13 @@ class Crowd:
     def learned(self, posterior: Floats, rounds: int) -> Crowd:
         """The crowd with the shares that fit these posteriors of quality; every round uses the new shares (EM)."""
         assert self.counts is not None
-        crowd, likelihood = self, posterior / self.qualities.share
-        for number in range(rounds):
-            if number:
-                posterior = likelihood * crowd.qualities.share
-                posterior /= posterior.sum(axis=1, keepdims=True)
+        crowd = self
+        for _ in range(rounds):
             cells = self.counts + self.cells(posterior)
-            crowd = replace(self, share=cells / cells.sum())
+            share = cells / cells.sum()
+            posterior = posterior * np.take(share / crowd.share, self.cell)
+            posterior /= posterior.sum(axis=1, keepdims=True)
+            crowd = replace(self, share=share)
         return crowd
 
 
