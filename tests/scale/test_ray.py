@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods.pairs.votes import mode
 from crowdrank.numerics.progress import listening
 from crowdrank.scale.checkpoint import Checkpoint
 from crowdrank.settings import SettingError
@@ -72,6 +73,12 @@ def test_the_same_as_in_one_process(cluster, studies, case):
     name, settings = case.split()[0], CASES[case]
     study = study_of(studies, name)
     assert_close(cr.fit(name, study, engine="ray", **settings), cr.fit(name, study, **settings))
+
+
+def test_many_votes_take_the_same_steps(cluster, studies, monkeypatch):
+    monkeypatch.setattr(mode, "MANY_VOTES", 0)
+    study = studies["pairs"]
+    assert_close(cr.fit("crowd-bt", study, engine="ray", intervals=False), cr.fit("crowd-bt", study, intervals=False))
 
 
 def test_rounds_of_a_bootstrap(cluster, studies):

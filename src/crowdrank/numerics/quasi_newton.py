@@ -43,7 +43,7 @@ class Search(NamedTuple):
 
 def descend(
     evaluate: Callable[[Floats], tuple[Any, ...]],
-    start: Floats,
+    start: Floats | Point,
     precondition: Callable[[Floats], Floats],
     *,
     max_iter: int,
@@ -51,9 +51,10 @@ def descend(
 ) -> Search:
     """Minimise until the gradient is below `tol` standard errors, as the preconditioner measures them.
 
-    `evaluate` returns the value, the gradient, and anything else.
+    `evaluate` returns the value, the gradient, and anything else; a start that is a point was evaluated already.
     """
-    point, memory = Point(start, *_evaluated(evaluate, start)), deque[tuple[Floats, Floats, float]](maxlen=MEMORY)
+    point = start if isinstance(start, Point) else Point(start, *_evaluated(evaluate, start))
+    memory = deque[tuple[Floats, Floats, float]](maxlen=MEMORY)
     for step in range(max_iter):
         report("scores", step, max_iter)
         direction = -_times_inverse(point.gradient, memory, precondition)

@@ -7,7 +7,7 @@ votes fit both equally well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,18 @@ class Crowd:
         fine = self.step < 2 * WIDTH  # others have one quality in each cell
         cells = sum_by(self.cell[fine].ravel(), posterior[fine].ravel(), len(self.share))
         return cells if fine.all() else cells + posterior[~fine].sum(axis=0)
+
+    def learned(self, posterior: Floats, rounds: int) -> Crowd:
+        """The crowd with the shares that fit these posteriors of quality; every round uses the new shares (EM)."""
+        assert self.counts is not None
+        crowd = self
+        for _ in range(rounds):
+            cells = self.counts + self.cells(posterior)
+            share = cells / cells.sum()
+            posterior = posterior * np.take(share / crowd.share, self.cell)
+            posterior /= posterior.sum(axis=1, keepdims=True)
+            crowd = replace(self, share=share)
+        return crowd
 
 
 def perfect_crowd(n_profiles: int) -> Crowd:

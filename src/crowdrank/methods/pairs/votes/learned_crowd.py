@@ -16,13 +16,23 @@ from numpy.typing import NDArray
 from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.mode import Mode, find_mode, follow, mode_at, with_learned
+from crowdrank.methods.pairs.votes.mode import (
+    SETTLED,
+    Mode,
+    find_mode,
+    follow,
+    has_many_votes,
+    in_rounds,
+    mode_at,
+    with_learned,
+)
 from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS, WIDTH
 from crowdrank.study import Floats, Gold, Vocabulary
 
 UNDECIDED_CROWD = 0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED
 START_STEPS = 20
-ROUGH = 0.1  # standard errors
+ROUGH = 0.1  # standard errors; of all scores together, or where votes are many of each
+ROUGHLY_SETTLED = 0.05
 ROUNDS = 30
 REFINEMENTS = 4
 UNLIKELY = 1e-3
@@ -52,12 +62,14 @@ def fit_learned_crowd(
     """The best mode that can be found; with gold, the image that agrees with it."""
     undecided = replace(unknown_crowd(model.n_profiles), share=UNDECIDED_CROWD)
     at = mode_at(model, vocabulary.task_starts, start, undecided, hyper)
-    centre = follow(model, vocabulary.task_starts, at, max_iter=START_STEPS, tol=ROUGH)
+    tol_of_start = ROUGH * model.n_entries**0.5 if has_many_votes(model) else ROUGH
+    centre = follow(model, vocabulary.task_starts, at, max_iter=START_STEPS, tol=tol_of_start)
     if gold is not None:
         up = agreement_with_gold(model, centre.x, gold, vocabulary) >= 0
     else:
         up = _log_odds_of_direction(centre) >= 0
-    mode = _image(model, vocabulary, centre, 1.0 if up else -1.0, max_iter, tol)
+    image = centre if up else _mirrored(model, vocabulary, centre)
+    mode = _refined_mode(model, vocabulary, with_learned(model, image), max_iter, tol)
     odds = np.inf if gold is not None else _log_odds_of_direction(mode)
     return LearnedCrowd(mode, float(1 / (1 + np.exp(-odds))))
 
@@ -91,22 +103,34 @@ def unknown_crowd(n_profiles: int) -> Crowd:
     return crowd_of(np.zeros(n_profiles), np.full(n_profiles, np.inf), None)
 
 
-def _image(model: MarginalModel, vocabulary: Vocabulary, centre: Mode, sign: float, max_iter: int, tol: float) -> Mode:
-    """The mode near one of the two images, with the possible qualities of every profile where its votes are likely."""
+def _mirrored(model: MarginalModel, vocabulary: Vocabulary, centre: Mode) -> Mode:
+    """All scores reversed."""
     x = centre.x.copy()
-    x[: model.n_entries] *= sign
-    at = mode_at(model, vocabulary.task_starts, x, centre.crowd, centre.hyper)
-    rough = find_mode(model, vocabulary.task_starts, with_learned(model, at), max_iter=START_STEPS, tol=ROUGH)
-    mode = rough
+    x[: model.n_entries] *= -1
+    return mode_at(model, vocabulary.task_starts, x, centre.crowd, centre.hyper)
+
+
+def _refined_mode(model: MarginalModel, vocabulary: Vocabulary, start: Mode, max_iter: int, tol: float) -> Mode:
+    """The mode near a start, with the possible qualities of every profile where its votes are likely."""
+    if has_many_votes(model):
+        mode = in_rounds(model, vocabulary.task_starts, start, ROUGHLY_SETTLED)
+    else:
+        mode = find_mode(model, vocabulary.task_starts, start, max_iter=START_STEPS, tol=ROUGH)
     for _ in range(REFINEMENTS):
         crowd = refined(mode.crowd, mode.posterior)
         if crowd is mode.crowd:
-            return follow(model, vocabulary.task_starts, mode, max_iter=max_iter, tol=tol)
-        at = mode_at(model, vocabulary.task_starts, mode.x, crowd, mode.hyper)
-        mode = find_mode(model, vocabulary.task_starts, at, max_iter=max_iter, tol=tol)
+            break
+        mode = in_rounds(model, vocabulary.task_starts, _with_crowd(model, vocabulary, mode, crowd), SETTLED)
         if not _at_an_end(mode).any():
             break
-    return mode
+    return follow(model, vocabulary.task_starts, mode, max_iter=max_iter, tol=tol)
+
+
+def _with_crowd(model: MarginalModel, vocabulary: Vocabulary, mode: Mode, crowd: Crowd) -> Mode:
+    """The same point with another crowd."""
+    if has_many_votes(model):  # then every round starts with the curvature
+        return replace(mode, crowd=crowd)
+    return mode_at(model, vocabulary.task_starts, mode.x, crowd, mode.hyper)
 
 
 def _at_an_end(mode: Mode) -> NDArray[np.bool_]:

@@ -236,13 +236,14 @@ def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, p
         if order == VALUE:
             continue
         rate = mean_rate(product, eta, not_eta, weights)
-        for r in range(start, stop):
-            right, wrong = kept[0, r - begin], kept[1, r - begin]
-            pull = weight[r] * right * wrong * _sum_of_shares(weights, eta, not_eta, right, wrong)
-            pulls[winner[r]] -= pull
-            pulls[loser[r]] += pull
         if order == CURVATURE:
             _plain_curvatures(weight, start, stop, eta, not_eta, product, rate, kept, start - begin, slopes)
+        for r in range(start, stop):
+            right, wrong = kept[0, r - begin], kept[1, r - begin]
+            kept[0, r - begin] = weight[r] * right * wrong * _sum_of_shares(weights, eta, not_eta, right, wrong)
+        for r in range(start, stop):  # a loop of its own: what is outside the cache is fetched several at a time
+            pulls[winner[r]] -= kept[0, r - begin]
+            pulls[loser[r]] += kept[0, r - begin]
     return value
 
 

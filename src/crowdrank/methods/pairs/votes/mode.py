@@ -2,6 +2,10 @@
 
 Scores and distributions depend on each other, so they are found in rounds: a few quasi-Newton steps, then the
 distributions that fit (empirical Bayes).
+
+Where votes are many, most of the time goes into passes over them. A pass also gives every profile's likelihood of each
+quality, and the shares of qualities are learned from these until they settle, without further passes. So the
+distributions move further in a round, and are learned after fewer steps.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from numpy.typing import NDArray
 from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.numerics.quasi_newton import descend
+from crowdrank.numerics.quasi_newton import Point, Search, descend
 from crowdrank.numerics.task_blocks import TaskBlocks, graph_blocks, inverse
 from crowdrank.study import Floats
 
@@ -23,6 +27,10 @@ STEPS_PER_ROUND = 8
 LARGEST_BLOCK = 250  # entries of a task whose curvature is inverted; of a larger one, its diagonal
 ROUGH = 0.02  # standard errors
 SETTLED = 0.01  # change of the logarithm of the spread, and of the shares of qualities, in a round
+MANY_VOTES = 4_000_000
+FEW_STEPS = 2  # of a round, where votes are many
+SHARE_ROUNDS = 30
+LONGER = 1.5  # spread and scores follow each other: where votes are many, the spread goes so much further
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +41,7 @@ class Mode:
     crowd: Crowd
     hyper: Hyperparameters
     value: float
+    gradient: Floats
     posterior: Floats  # of the quality of each profile
     precision: TaskBlocks | None  # of the scores given the qualities; None if a task is too large
     covariance: TaskBlocks | None  # its inverse
@@ -43,20 +52,43 @@ class Mode:
 
 def find_mode(model: MarginalModel, task_starts: NDArray[np.int64], start: Mode, *, max_iter: int, tol: float) -> Mode:
     """The mode from a start; distributions that are not given are learned."""
-    mode = start
+    mode = in_rounds(model, task_starts, start, SETTLED)
+    return follow(model, task_starts, mode, max_iter=max_iter, tol=tol)
+
+
+def in_rounds(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, settled: float) -> Mode:
+    """Steps and distributions in turns, until these change by less than `settled`."""
     for _ in range(MAX_ROUNDS):
         before = mode
-        mode = with_learned(model, follow(model, task_starts, mode, max_iter=STEPS_PER_ROUND, tol=ROUGH))
-        if _change(before, mode) < SETTLED:
+        if has_many_votes(model):
+            mode = _quick_round(model, task_starts, mode)
+        else:
+            mode = with_learned(model, follow(model, task_starts, mode, max_iter=STEPS_PER_ROUND, tol=ROUGH))
+        if _change(before, mode) < settled:
             break
-    return follow(model, task_starts, mode, max_iter=max_iter, tol=tol)
+    return mode
+
+
+def has_many_votes(model: MarginalModel) -> bool:
+    """Whether passes over the votes must be few."""
+    return len(model.rows.winner) >= MANY_VOTES
+
+
+def _quick_round(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode) -> Mode:
+    """Few steps, from a point that was evaluated together with its curvature, then the distributions."""
+    at = mode_at(model, task_starts, mode.x, mode.crowd, mode.hyper)
+    start = Point(at.x, at.value - at.hyper.penalty(model.n_entries) - at.crowd.penalty, at.gradient, [at.posterior])
+    point = _descended(model, at, start, max_iter=FEW_STEPS, tol=ROUGH).point
+    learned = with_learned(model, replace(at, x=point.x, posterior=point.extra[0]))
+    further = (learned.hyper.spread / mode.hyper.spread) ** (LONGER - 1)
+    return replace(learned, hyper=replace(learned.hyper, spread=further * learned.hyper.spread))
 
 
 def mode_at(
     model: MarginalModel, task_starts: NDArray[np.int64], x: Floats, crowd: Crowd, hyper: Hyperparameters
 ) -> Mode:
     """The curvature at a point."""
-    value, _, posterior = model.evaluate(x, crowd.qualities, hyper, curved=True)
+    value, gradient, posterior = model.evaluate(x, crowd.qualities, hyper, curved=True)
     value += hyper.penalty(model.n_entries) + crowd.penalty
     variance = 1 / model.diagonal()
     precision = covariance = None
@@ -65,12 +97,19 @@ def mode_at(
         precision = graph_blocks(task_starts, *sides, model.gap_precision, model.prior_curvature[:n])
         covariance = precision.map(inverse)
         variance[:n] = covariance.diagonal(n)
-    return Mode(x, crowd, hyper, value, posterior, precision, covariance, variance, 0, True)
+    return Mode(x, crowd, hyper, value, gradient, posterior, precision, covariance, variance, 0, True)
 
 
 def follow(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, *, max_iter: int, tol: float) -> Mode:
     """Quasi-Newton steps with the distributions as they are."""
-    n = model.n_entries
+    found = _descended(model, mode, mode.x, max_iter=max_iter, tol=tol)
+    new = mode_at(model, task_starts, found.point.x, mode.crowd, mode.hyper)
+    return replace(new, steps=found.steps, converged=found.converged)
+
+
+def _descended(model: MarginalModel, mode: Mode, start: Floats | Point, *, max_iter: int, tol: float) -> Search:
+    """The same without the curvature where they end."""
+    n, qualities = model.n_entries, mode.crowd.qualities
 
     def precondition(vector: Floats) -> Floats:
         result = vector * mode.variance
@@ -78,20 +117,14 @@ def follow(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, *, 
             result[:n] = mode.covariance.times(vector[:n])
         return result
 
-    qualities = mode.crowd.qualities
-    found = descend(
-        lambda x: model.evaluate(x, qualities, mode.hyper), mode.x, precondition, max_iter=max_iter, tol=tol
-    )
-    new = mode_at(model, task_starts, found.point.x, mode.crowd, mode.hyper)
-    return replace(new, steps=found.steps, converged=found.converged)
+    return descend(lambda x: model.evaluate(x, qualities, mode.hyper), start, precondition, max_iter=max_iter, tol=tol)
 
 
 def with_learned(model: MarginalModel, mode: Mode) -> Mode:
     """The distributions that fit the mode."""
     crowd, profiles = mode.crowd, model.profiles(mode.x)
     if crowd.counts is not None:
-        cells = crowd.counts + crowd.cells(mode.posterior)
-        crowd = replace(crowd, share=cells / cells.sum())
+        crowd = crowd.learned(mode.posterior, SHARE_ROUNDS if has_many_votes(model) else 1)
     return replace(mode, crowd=crowd, hyper=mode.hyper.learned(mode.x[: model.n_entries], profiles, mode.variance))
 
 
