@@ -150,6 +150,14 @@ def test_seconds_for_a_judgment_by_hand():
     assert np.isnan(counted.seconds)  # small numbers may be no seconds
 
 
+def test_durations_come_before_times_by_hand():
+    frame = {"annotator": [*"aaabb"], "item": [*"xyzxy"], "grade": [1, 2, 3, 2, 3]}
+    taken = {"duration": [4, 90_000, 8, 5, 6], "time": [1.7e9 + 100 * second for second in range(5)]}
+    found = cr.describe(cr.judgments({**frame, **taken}))
+    assert found.annotators["seconds"].to_list() == [6, 5.5]  # a day is a break
+    assert found.seconds == 5.5
+
+
 def test_a_frame_that_is_changed_changes_nothing_else():
     described = cr.describe(cr.simulate.pairs(items=5, annotators=3, votes=60, seed=0).judgments)
     before = described.annotators["judgments"].to_list()
