@@ -166,7 +166,7 @@ def judges(data: Path) -> list[str]:
     lines = [
         "Disjoint halves (of tasks, of rankings), crowd-bt with `order_bias`; annotators with 20 votes in both.",
         "`agree`: the difference lies within 1.96 of its standard errors. The ten pairs of a ranking are not",
-        "independent: in wmt13_fr_en the number of ties in a ranking varies 1.9 times as much as independent pairs would,",
+        "independent: in wmt13_fr_en the number of ties in a ranking varies 1.9 times as much as if they were,",
         "so that intervals from all pairs are too narrow. One pair of each ranking, drawn by lot, shows the intervals",
         "themselves.\n",
         "| votes | bias | annotators | agree | correlation of the halves |",
