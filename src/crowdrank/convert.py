@@ -75,6 +75,7 @@ def lists_of(lists: Rankings, which: NDArray[np.integer]) -> Rankings:
         position=lists.position[rows],
         list_count=None if lists.list_count is None else lists.list_count[which],
         list_time=None if lists.list_time is None else lists.list_time[which],
+        list_seconds=None if lists.list_seconds is None else lists.list_seconds[which],
     )
 
 
@@ -171,7 +172,7 @@ def in_order_of_time(pairs: Pairs) -> Pairs:
 
 
 def _stacked(parts: Sequence[Pairs]) -> Pairs:
-    left_out = "time", "covariates", "category"  # which pairs of lists and grades do not have
+    left_out = "time", "covariates", "category", "seconds"  # which pairs of lists and grades do not have
     columns = {name: [getattr(part, name) for part in parts] for name in Pairs.__slots__ if name not in left_out}
     return Pairs(**{name: stacked_or_none(values, [len(part) for part in parts]) for name, values in columns.items()})
 

@@ -67,6 +67,7 @@ class Grades:
     entry: Codes
     grade: Floats
     time: Floats | None = None  # seconds since 1970, NaN where not known
+    seconds: Floats | None = None  # how long each took, NaN where not known
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -85,6 +86,7 @@ class Pairs:
     time: Floats | None = None  # seconds since 1970, NaN where not known
     covariates: Floats | None = None  # one column for each of the study's covariates; positive favours the left entry
     category: Codes | None = None  # of the study's categories; -1 where a pair is in none
+    seconds: Floats | None = None  # how long each took, NaN where not known
 
     def __len__(self) -> int:
         return len(self.annotator)
@@ -102,6 +104,7 @@ class Rankings:
     position: Floats
     list_count: NDArray[np.int64] | None = None  # how many equal lists each stands for; without it, 1
     list_time: Floats | None = None  # seconds since 1970, NaN where not known
+    list_seconds: Floats | None = None  # how long each list took, NaN where not known
 
     def __len__(self) -> int:
         return len(self.row_list)

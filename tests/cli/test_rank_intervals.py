@@ -61,3 +61,15 @@ def test_what_cannot_be_is_said_and_nothing_is_written(run, folder):
         assert (done.code, message in done.err) == (2, True), done.err
     assert not (folder / "n.csv").exists()
     assert not (folder / "r.csv").exists()
+
+
+def test_lists_of_known_annotators_have_resampled_intervals(run, folder):
+    """em-elo, which is chosen, has no intervals of its own."""
+    cr.write(cr.simulate.rankings(items=6, annotators=6, tasks=6, seed=1).judgments, folder / "known.csv")
+    found = json.loads(run("rank", "known.csv", "--json").out)
+    assert found["method"] == "em-elo"
+    assert all(row["low"] <= row["score"] <= row["high"] for row in found["ranking"])
+    assert "intervals contain 95% of 100 fits to resampled judgments" in found["notes"]
+    for options in (["--bootstrap", "0"], ["--method", "em-elo"]):
+        without = json.loads(run("rank", "known.csv", "--json", *options).out)
+        assert without["ranking"][0]["low"] is None

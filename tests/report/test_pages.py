@@ -3,6 +3,7 @@ harmless, and axe-core finds no serious fault.
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,14 @@ def test_reports_of_real_studies(name, table, method, folder, opened):
     view = opened(path)
     assert view.healthy() >= 2
     assert name != "trec_rf10" or serious(view.page) == []  # axe-core takes long, and the parts are the same
+
+
+def test_one_ranking_over_all_tasks_is_offered_at_the_top():
+    """Six models on 20 prompts, each a task of its own: who opens the page wants to know who is best."""
+    study = cr.simulate.pairs(items=6, annotators=5, votes=400, tasks=20, seed=1).judgments
+    same = replace(study.vocabulary, items=study.vocabulary.items[:6], entry_item=study.vocabulary.entry_item % 6)
+    judgments = replace(study, vocabulary=same)
+    page = rank_page(RankReport(cr.fit("bradley-terry", judgments), judgments))
+    verdict = page.split('class="verdict">')[1].split("</div>")[0]
+    assert "the same items occur in many tasks (6 items, 20 tasks)" in verdict
+    assert "for one ranking over all tasks" in verdict

@@ -128,7 +128,7 @@ def test_without_anything_to_learn_about_annotators_votes_are_pooled():
 
 def test_lists_are_ranked_by_what_is_known_about_them():
     lists = cr.simulate.rankings(items=6, annotators=5, tasks=8, seed=0).judgments
-    assert choose_method(lists)[0] == "variance-bt"  # eight lists of each annotator
+    assert choose_method(lists)[0] == "em-elo"  # eight lists of each annotator
     assert choose_method(cr.simulate.rankings(items=6, annotators=5, tasks=1, seed=0).judgments)[0] == "plackett-luce"
     rows = [("t", who, item, rank) for who in "abc" for item, rank in (("x", 3), ("y", 40), ("z", 90))]
     parts = cr.judgments(dict(zip(("task", "annotator", "item", "rank"), zip(*rows, strict=True), strict=True)))
@@ -148,6 +148,14 @@ def test_seconds_for_a_judgment_by_hand():
     assert "seconds" not in without.annotators.columns
     counted = cr.describe(cr.judgments({**frame, "time": times}))
     assert np.isnan(counted.seconds)  # small numbers may be no seconds
+
+
+def test_durations_come_before_times_by_hand():
+    frame = {"annotator": [*"aaabb"], "item": [*"xyzxy"], "grade": [1, 2, 3, 2, 3]}
+    taken = {"duration": [4, 90_000, 8, 5, 6], "time": [1.7e9 + 100 * second for second in range(5)]}
+    found = cr.describe(cr.judgments({**frame, **taken}))
+    assert found.annotators["seconds"].to_list() == [6, 5.5]  # a day is a break
+    assert found.seconds == 5.5
 
 
 def test_a_frame_that_is_changed_changes_nothing_else():

@@ -115,7 +115,8 @@ def rank(
         typer.Option(
             metavar="ROUNDS",
             help="Intervals for any method, from this number of fits to resampled judgments. "
-            "Default: no bootstrap; 200 with --bootstrap-over.",
+            "Default: no bootstrap (0), but 100 where lists are ranked by em-elo without --method; 200 with "
+            "--bootstrap-over.",
             show_default=False,
         ),
     ] = None,
@@ -229,6 +230,8 @@ def rank(
         known_to_report = study.read_gold(report_gold) if report_gold else None
         with screen.progress():
             to_fit = _method_to_fit(chosen, training, judgments, gold)
+            if bootstrap is None and resampling is None and method is None:
+                resampling = _resampling_of_chosen(to_fit, seed)
             pooled = bool(by) and resampling is None and _pools(to_fit, judgments)
             parts = study.read_by(by) if by and not pooled else {}
             judgments = judgments if pooled else _without_categories(judgments)
@@ -357,6 +360,13 @@ def _resampling(rounds: int | None, over: str | None, seed: int) -> Bootstrap | 
     if rounds == 0 or (rounds is None and over is None):
         return None
     return Bootstrap(USUAL_ROUNDS if rounds is None else rounds, over or "judgments", seed)
+
+
+def _resampling_of_chosen(to_fit: MethodToFit, seed: int) -> Bootstrap | None:
+    """The bootstrap that gives intervals to a method that was chosen by the judgments and has none itself."""
+    from crowdrank.methods.choice import RESAMPLED, ROUNDS
+
+    return Bootstrap(ROUNDS, "judgments", seed) if to_fit.method.description.name in RESAMPLED else None
 
 
 def _fitted(to_fit: MethodToFit, judgments: Judgments, gold: Gold | None, resampling: Bootstrap | None) -> Consensus:

@@ -27,6 +27,7 @@ class Part:
     outcome: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
     pair_columns: dict[str, Floats] = field(default_factory=dict)  # weight and strength, if there are such columns
     time: Floats | None = None
+    seconds: Floats | None = None
     side: Floats = field(default_factory=lambda: np.zeros(0))  # of pairs: -1 where left and right were exchanged
 
     @property

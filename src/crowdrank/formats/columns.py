@@ -27,10 +27,15 @@ NAMES: dict[str, tuple[str, ...]] = {
     "weight": ("weight", "multiplicity"),
     "strength": ("strength",),
     "time": ("time", "timestamp", "tstamp", "created_at", "createdat"),
-}
+    "seconds": (
+        "seconds", "duration", "duration_seconds", "duration_s", "time_taken", "timetaken", "time_spent", "lead_time",
+        "response_time", "elapsed", "worktimeinseconds", "duration_ms", "time_taken_ms", "time_spent_ms",
+        "response_time_ms", "elapsed_ms",
+    ),  # how long a judgment took
+}  # fmt: skip
 OPTIONAL = ("task", "annotator")
 PAIR_COLUMNS = ("weight", "strength")  # optional columns of pairs; rankings may have a weight too
-NOT_CHECKED = ("time",)  # optional columns whose names are too common to look for misspelt ones
+NOT_CHECKED = ("time", "seconds")  # optional columns whose names are too common to look for misspelt ones
 NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, grade; rankings need item, rank"
 
 COLUMNS_SHOWN = 20

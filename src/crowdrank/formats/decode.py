@@ -115,7 +115,7 @@ def _qrels(gold: Gold, path: Path) -> pl.DataFrame:
 
 def _grades(judgments: Judgments) -> pl.DataFrame:
     vocabulary, grades = judgments.vocabulary, judgments.grades
-    value = {"grade": pl.Series(grades.grade), **_time(grades.time)}
+    value = {"grade": pl.Series(grades.grade), **_time(grades.time), **_seconds(grades.seconds)}
     return _table(vocabulary, grades.entry, grades.annotator, **value)
 
 
@@ -141,7 +141,7 @@ def _pairs(judgments: Judgments) -> pl.DataFrame:
     winner = pl.when(outcome == LEFT).then(left).when(outcome == RIGHT).then(right).otherwise(pl.lit(TIE_WORDS[0]))
     optional = {"weight": pairs.weight, "strength": pairs.strength}
     columns = [pl.Series(name, values) for name, values in optional.items() if values is not None]
-    return frame.with_columns(winner.alias("winner"), *columns, **_time(pairs.time))
+    return frame.with_columns(winner.alias("winner"), *columns, **_time(pairs.time), **_seconds(pairs.seconds))
 
 
 def _rankings(judgments: Judgments) -> pl.DataFrame:
@@ -149,7 +149,8 @@ def _rankings(judgments: Judgments) -> pl.DataFrame:
     frame = _table(vocabulary, lists.entry, lists.list_annotator[lists.row_list], rank=pl.Series(lists.position))
     weight = {} if lists.list_count is None else {"weight": pl.Series(lists.list_count[lists.row_list])}
     time = _time(None if lists.list_time is None else lists.list_time[lists.row_list])
-    return frame.with_columns(pl.Series("list", lists.row_list), **weight, **time)
+    seconds = _seconds(None if lists.list_seconds is None else lists.list_seconds[lists.row_list])
+    return frame.with_columns(pl.Series("list", lists.row_list), **weight, **time, **seconds)
 
 
 def _time(seconds: Floats | None) -> dict[str, pl.Series]:
@@ -159,6 +160,11 @@ def _time(seconds: Floats | None) -> dict[str, pl.Series]:
     microseconds = pl.Series(np.where(np.isnan(seconds), 0, seconds * 1e6).round().astype(np.int64))
     dates = microseconds.cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
     return {"time": dates.set(pl.Series(np.isnan(seconds)), None)}
+
+
+def _seconds(seconds: Floats | None) -> dict[str, pl.Series]:
+    """The column of durations."""
+    return {} if seconds is None else {"seconds": pl.Series(seconds, nan_to_null=True)}
 
 
 def _table(vocabulary: Vocabulary, entry: Codes, annotator: Codes, **value: pl.Series) -> pl.DataFrame:

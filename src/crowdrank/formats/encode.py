@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from crowdrank.formats.names import Coded, Names
 from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.formats.source import joined as joined_pieces
-from crowdrank.formats.times import as_seconds, from_any_start
+from crowdrank.formats.times import as_durations, as_seconds, from_any_start
 from crowdrank.formats.vote_context import (
     VoteContext,
     categories_of,
@@ -75,7 +75,7 @@ def judgments_of(
             nobody = "does not say who judged" if source.tool else "has no annotator column"
             notes.append(f"{source.name} {nobody}: all its judgments count as those of one annotator")
         notes += unused(source.name, source.columns, given, source.paths, part.kind)
-        notes += _add_time(part, given)
+        notes += [*_add_time(part, given), *_add_seconds(part, given)]
     vocabulary = study.vocabulary(frame)
     of_kind = {kind: [part for part in study.parts if part.kind == kind] for kind in ("grades", "pairs", "rankings")}
     rankings = joined([lists_of_part(study, part, top_k, notes) for part in of_kind["rankings"]])
@@ -120,7 +120,7 @@ def _add_time(part: Part, given: Mapping[str, str]) -> list[str]:
     if any(found is not None for found in seconds):
         part.time = cast(Floats, stacked_or_none(seconds, [len(piece) for piece in pieces], np.nan))
         if from_any_start(part.time) and "time" not in given:
-            how = "read as seconds, the smallest first; if they are durations, rename the column"
+            how = f"read as seconds, the smallest first; if they are durations, use --column seconds={column}"
             return [f"{part.source.name}: column {column!r} holds small numbers, no dates: {how}"]
         return []
     problem = f"{part.source.name}: column {column!r} holds no dates (such as 2024-05-31T12:00:00Z) and no numbers"
@@ -129,10 +129,25 @@ def _add_time(part: Part, given: Mapping[str, str]) -> list[str]:
     return [f"{problem}: not used"]
 
 
-def _times(parts: Sequence[Part]) -> Floats | None:
-    return cast(
-        "Floats | None", stacked_or_none([part.time for part in parts], [_rows(part) for part in parts], np.nan)
-    )
+def _add_seconds(part: Part, given: Mapping[str, str]) -> list[str]:
+    """Add how long judgments took; a note if the column with that name does not say it."""
+    if "seconds" not in part.roles:
+        return []
+    column = part.roles["seconds"]
+    pieces = [piece.load(column) for piece in part.source.pieces(column)]
+    seconds = [as_durations(piece, column) for piece in pieces]
+    if any(found is not None for found in seconds):
+        part.seconds = cast(Floats, stacked_or_none(seconds, [len(piece) for piece in pieces], np.nan))
+        return []
+    problem = f"{part.source.name}: column {column!r} holds no durations (such as 12.5, or 0:00:12)"
+    if "seconds" in given:
+        raise JudgmentError(problem)
+    return [f"{problem}: not used"]
+
+
+def _times(parts: Sequence[Part], role: Literal["time", "seconds"] = "time") -> Floats | None:
+    columns = [getattr(part, role) for part in parts]
+    return cast("Floats | None", stacked_or_none(columns, [_rows(part) for part in parts], np.nan))
 
 
 def _rows(part: Part) -> int:
@@ -308,7 +323,7 @@ def _grades(study: StudyBuilder, part: Part) -> tuple[NDArray[Any], ...]:
 
 def _all_grades(study: StudyBuilder, parts: Sequence[Part]) -> Grades:
     annotator, entry, grade = stacked([_grades(study, part) for part in parts], (np.int32, np.int32, np.float64))
-    return Grades(annotator, entry, grade, _times(parts))
+    return Grades(annotator, entry, grade, _times(parts), _times(parts, "seconds"))
 
 
 def _all_pairs(study: StudyBuilder, parts: Sequence[Part]) -> Pairs:
@@ -317,7 +332,8 @@ def _all_pairs(study: StudyBuilder, parts: Sequence[Part]) -> Pairs:
     lengths = [len(part.outcome) for part in parts]
     extra = (stacked_or_none([part.pair_columns.get(role) for part in parts], lengths) for role in PAIR_COLUMNS)
     weight, strength = extra
-    return Pairs(annotator, left, right, outcome, weight, strength, _times(parts))
+    time, seconds = _times(parts), _times(parts, "seconds")
+    return Pairs(annotator, left, right, outcome, weight, strength, time, seconds=seconds)
 
 
 def _with_context(

@@ -13,7 +13,7 @@ from crowdrank.convert import stacked_or_none
 from crowdrank.formats.builder import Part, StudyBuilder
 from crowdrank.formats.source import as_text, shorten
 from crowdrank.numerics.groups import run_starts
-from crowdrank.study import JudgmentError, Rankings, Vocabulary
+from crowdrank.study import Floats, JudgmentError, Rankings, Vocabulary
 
 LEAST_LISTED = 0.5  # share of its task's items that a typical list must name; below it a note says what that means
 MOST_EQUAL = 500_000_000  # rankings: counts of half wins are numbers of 32 bits
@@ -53,7 +53,17 @@ def lists_of_part(study: StudyBuilder, part: Part, top_k: bool | None, notes: li
         position=rank[keep],
         list_count=_list_counts(part, order, new_list) if "weight" in part.pair_columns else None,
         list_time=None if part.time is None or not len(first) else np.fmin.reduceat(part.time[order], first),
+        list_seconds=_list_seconds(part, order, first),
     )
+
+
+def _list_seconds(part: Part, order: NDArray[np.int64], first: NDArray[np.int64]) -> Floats | None:
+    """How long each list took: what all its rows say, or the sum where each row has its own."""
+    if part.seconds is None or not len(first):
+        return None
+    seconds = part.seconds[order]
+    shortest, longest = np.fmin.reduceat(seconds, first), np.fmax.reduceat(seconds, first)
+    return np.where(shortest == longest, longest, np.add.reduceat(seconds, first))
 
 
 def _list_counts(part: Part, order: NDArray[np.int64], new_list: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -132,7 +142,8 @@ def joined(parts: Sequence[Rankings]) -> Rankings:
     )
     count = stacked_or_none([part.list_count for part in parts], lengths, 1)
     time = stacked_or_none([part.list_time for part in parts], lengths, np.nan)
-    return Rankings(annotator, task, below, row_list, entry, position, count, time)
+    seconds = stacked_or_none([part.list_seconds for part in parts], lengths, np.nan)
+    return Rankings(annotator, task, below, row_list, entry, position, count, time, seconds)
 
 
 def stacked(parts: Sequence[tuple[NDArray[Any], ...]], dtypes: Sequence[type]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Times of judgments: dates in any usual form, or numbers: seconds since 1970 or since any other moment."""
+"""Times of judgments: dates in any usual form, or numbers: seconds since 1970 or since any other moment; durations."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ DATES = "%Y-%m-%d"
 HOURS = {"PST": 8, "PDT": 7, "EST": 5, "EDT": 4, "UTC": 0, "GMT": 0}  # behind UTC
 ZONE = rf" ({'|'.join(HOURS)}) "
 FIRST, LAST = 1e8, 1e10  # seconds from 1973 to 2286; larger numbers are finer units
+CLOCK = r"^(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$"  # hours, minutes, seconds
 LEAST_READ = 0.5  # of the filled cells: a column of which fewer are times holds something else
 
 
@@ -34,6 +35,34 @@ def as_seconds(values: pl.Series) -> Floats | None:
     seconds = _seconds(values)
     read = int(np.isfinite(seconds).sum())
     return seconds if read and read >= LEAST_READ * filled else None
+
+
+def as_durations(values: pl.Series, column: str) -> Floats | None:
+    """How many seconds each judgment took, NaN where not known; None where the column does not say it.
+
+    Numbers are seconds, or milliseconds where the name of the column ends in ms. Texts are 1:02:03 or 2:03.
+
+    >>> as_durations(pl.Series(["90", None, "3"]), "duration").tolist()
+    [90.0, nan, 3.0]
+    >>> as_durations(pl.Series(["0:01:30", "2:05.5"]), "duration").tolist()
+    [90.0, 125.5]
+    """
+    if values.dtype == pl.Duration:
+        seconds = values.dt.total_microseconds() / 1e6
+    else:
+        text = values if values.dtype.is_numeric() else as_text(values).str.strip_chars()
+        seconds = text.cast(pl.Float64, strict=False)
+        if not values.dtype.is_numeric() and seconds.null_count() == len(seconds):
+            parts = [text.str.extract(CLOCK, group).cast(pl.Float64) for group in (1, 2, 3)]
+            seconds = parts[0].fill_null(0.0) * 3600 + parts[1] * 60 + parts[2]
+        elif column.lower().endswith("ms"):
+            seconds = seconds / 1000
+    found = seconds.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    with np.errstate(invalid="ignore"):
+        found = np.where(np.isfinite(found) & (found >= 0), found, np.nan)
+    filled = len(values) - values.null_count()
+    read = int(np.isfinite(found).sum())
+    return found if read and read >= LEAST_READ * filled else None
 
 
 def from_any_start(seconds: Floats) -> bool:

@@ -11,9 +11,11 @@ from crowdrank.methods.catalogue import METHODS, usual_method
 from crowdrank.study import Judgments
 
 FEW = 5  # lists of an annotator; with fewer, an ordinary crowd gains nothing by learning about them
-MOST_LIST_PAIRS = 200_000  # written out for variance-bt
+MOST_LIST_PAIRS = 200_000  # written out for em-elo
 MOST_ENTRIES = 2000
 FAR_BEYOND = 2.0  # lengths of a list
+RESAMPLED = ("em-elo",)  # methods chosen for people's lists that take their intervals from a bootstrap
+ROUNDS = 100  # of it
 
 
 def choose_method(judgments: Judgments) -> tuple[str, str]:
@@ -44,7 +46,7 @@ def _for_lists(judgments: Judgments) -> tuple[str, str]:
     per_annotator = np.bincount(lists.list_annotator, minlength=1)
     known = (per_annotator > 0).sum() > 2 and _median(per_annotator) >= FEW
     if known and pairs <= MOST_LIST_PAIRS and words.n_entries <= MOST_ENTRIES:
-        return "variance-bt", f"half of the annotators gave {FEW} lists or more, enough to learn whom to trust"
+        return "em-elo", f"half of the annotators gave {FEW} lists or more, enough to learn whom to trust"
     return "plackett-luce", "it is the usual method for rankings, and models whole lists, not pairs"
 
 

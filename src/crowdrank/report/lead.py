@@ -11,6 +11,7 @@ from crowdrank.report import ranking
 from crowdrank.report.page import Html, Section, box, facts, name, paragraph, side_by_side, table
 from crowdrank.statistics.description import StudyDescription
 from crowdrank.statistics.reliability import scale_separation_reliability
+from crowdrank.statistics.warnings import same_items
 from crowdrank.study import Judgments
 
 MOST_TIERS = 8
@@ -85,7 +86,8 @@ def _verdict(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
         return box(paragraph(_names(consensus, np.flatnonzero(first)), " comes first."), how)
     if n_tasks > 1:
         alone = np.bincount(consensus.vocabulary.entry_task[tier == 1], minlength=n_tasks) == 1
-        return box(*_settled_tasks(int(alone.sum()), n_tasks))
+        hint = [paragraph(f"Note: {each}.", kind="dim") for each in same_items(consensus.vocabulary)]
+        return box(*_settled_tasks(int(alone.sum()), n_tasks), *hint)
     leaders = ranking.top_entries(consensus, top=int((tier == 1).sum()))
     best = leaders[:1]
     if len(leaders) == 1:

@@ -83,12 +83,13 @@ def compute(study: StudyFile, snapshot: Snapshot) -> Results:
     count = Counter((vote.task, name) for vote in snapshot.votes for name in vote.items)
     if not snapshot.votes:
         return _nothing(snapshot, count)
+    from crowdrank.evaluation.bootstrap import bootstrap
     from crowdrank.methods.catalogue import fit
-    from crowdrank.methods.choice import choose_method
+    from crowdrank.methods.choice import RESAMPLED, ROUNDS, choose_method
 
     data = judgments_of(study.kind, snapshot.votes)
     name, _ = choose_method(data)
-    consensus = fit(name, data)
+    consensus = bootstrap(name, data, rounds=ROUNDS) if name in RESAMPLED else fit(name, data)
     largest, parts = _components(consensus)
     unjudged = sum(1 for entry in snapshot.active if not count[entry])
     return Results(

@@ -97,6 +97,7 @@ def _with_pairs(pairs: Pairs, copied: RowNumbers, n_annotators: int, kind: SpamK
         weight=_with_copies(pairs.weight, rows),
         strength=_with_copies(pairs.strength, rows),
         time=_with_copies(pairs.time, rows),
+        seconds=_with_copies(pairs.seconds, rows),
     )
 
 
@@ -129,6 +130,7 @@ def _with_rankings(
         position=np.r_[lists.position, position[order]],
         list_count=_with_copies(lists.list_count, numbers),
         list_time=_with_copies(lists.list_time, numbers),
+        list_seconds=_with_copies(lists.list_seconds, numbers),
     )
 
 

@@ -39,7 +39,7 @@ def warnings_of(
         *_few_per_annotator(judgments),
         *_dominant(columns),
         *_repeats(columns),
-        *_same_items(judgments.vocabulary),
+        *same_items(judgments.vocabulary),
     )
 
 
@@ -154,7 +154,7 @@ def _repeats(columns: Mapping[str, NDArray[Any]]) -> list[str]:
     return [f"repeats: {total:,} judgments are about a question that the same annotator had answered before"]
 
 
-def _same_items(words: Vocabulary) -> list[str]:
+def same_items(words: Vocabulary) -> list[str]:
     """Models on many prompts, say: who wants one ranking of them must not have tasks."""
     if len(words.tasks) < 2 or words.n_entries < RECURRING * len(words.items):
         return []

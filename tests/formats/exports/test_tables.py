@@ -152,3 +152,11 @@ def test_buttons_of_mechanical_turk_are_one_answer(read, rows):
 def test_arenas_that_hide_who_voted(read, rows):
     battle = {"question_id": "q", "model_a": "g", "model_b": "h", "winner": "model_a", "judge_hash": "d41d", "turn": 1}
     assert rows(read("battles.json", [battle]), "annotator", "winner") == [("d41d", "g")]
+
+
+def test_how_long_judgments_took(read):
+    batch = read("batch.csv", exports.MTURK, columns={"item": "Input.image_url", "grade": "Answer.relevance"})
+    row = exports.MTURK.splitlines()[1].strip('"').split('","')
+    assert set(batch.grades.seconds) == {float(row[exports.MTURK_COLUMNS.index("WorkTimeInSeconds")])}
+    assert sorted(read("judging.csv", exports.COMPARATIVE).pairs.seconds) == [8.25, 12, 31.5]
+    assert set(read("ls.json", annotation_exports.label_studio()).pairs.seconds) >= {3.5}

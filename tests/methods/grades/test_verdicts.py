@@ -135,3 +135,15 @@ def test_nobody_is_praised_for_noise(items, annotators, labels, levels):
         outside += ((found.low > 0) | (found.high < 0)).tolist()
     assert np.mean(praised) <= 0.05  # one in 44 is two standard errors above chance; it was one in nine
     assert np.mean(outside) <= 0.12  # no item differs from the others; it was up to .3
+
+
+def test_dawid_skene_praises_nobody_for_virtual_judgments():
+    """A third grades at random, 25 times each: tables filled up by the crowd's made a third of them informative."""
+    praised = spammers = 0
+    for seed in range(4):
+        study = cr.simulate.grades(items=200, annotators=40, labels=5, spammers=0.33, seed=seed)
+        random = study.quality.round(6) == 0.5
+        words = np.array(cr.fit("dawid-skene", study.judgments).annotators["verdict"].to_list())
+        praised += np.isin(words[random], ("informative", "weak")).sum()
+        spammers += random.sum()
+    assert praised <= 0.2 * spammers

@@ -108,7 +108,9 @@ class Answers:
             raise JudgmentError(f"{places[frame['row'][row]]}: has no {self.given['task']}, which names the task")
         rows = frame["row"].to_numpy()
         columns = [
-            name for name in frame.columns if name != "row" and not (gold and name in ("annotator", "list", "time"))
+            name
+            for name in frame.columns
+            if name != "row" and not (gold and name in ("annotator", "list", "time", "seconds"))
         ]
         options = {"item": "options"} if kind == "rankings" else {}
         used = {role: {**meaning, **options}.get(role, self.given.get(role, role)) for role in columns if role != "by"}

@@ -21,6 +21,7 @@ OTHERS = {
     "annotator": ("judge", "judgeid", "judgename", "judgeemail", "annotator"),
     "task": ("task", "taskid", "taskname"),
     "time": ("createdat", "judgedat", "date", "time", "timestamp"),
+    "seconds": ("timetaken", "duration", "seconds"),
 }
 
 

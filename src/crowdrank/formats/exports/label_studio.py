@@ -45,7 +45,13 @@ def read(name: str, objects: Iterator[tuple[str, Record]], given: Mapping[str, s
     if gold and not answers.columns:
         raise JudgmentError(f"{name}: has no gold: no annotation has ground_truth")
     answers.refuse_nothing()
-    meaning = {"annotator": "completed_by", "item": given.get("item", "id"), "time": "created_at", **fields}
+    meaning = {
+        "annotator": "completed_by",
+        "item": given.get("item", "id"),
+        "time": "created_at",
+        "seconds": "lead_time",
+        **fields,
+    }
     return answers.sources(meaning, gold)
 
 
@@ -77,7 +83,9 @@ def _add(
 ) -> None:  # fmt: skip
     """Add the results of an annotation or a prediction."""
     results, before = needs(place, given.get("result") or [], list, "result"), sum(map(len, answers.places.values()))
-    common = {"annotator": who or "unknown", "time": name_of(given.get("created_at"))}
+    taken = number_of(given.get("lead_time"))
+    seconds = None if taken is None or not results else taken / len(results)  # the answers of an annotation share it
+    common = {"annotator": who or "unknown", "time": name_of(given.get("created_at")), "seconds": seconds}
     for result in results:
         needs(place, result, dict, "a result")
         value, kind = result.get("value"), result.get("type")

@@ -46,7 +46,8 @@ def read(source: Source, given: Mapping[str, str], wanted: Wanted) -> list[Sourc
 
 
 def _times(source: Source) -> dict[str, str]:
-    return {"time": "SubmitTime"} if "SubmitTime" in source.columns else {}
+    names = {"time": "SubmitTime", "seconds": "WorkTimeInSeconds"}
+    return {role: column for role, column in names.items() if column in source.columns}
 
 
 def _with_buttons(source: Source) -> Source:

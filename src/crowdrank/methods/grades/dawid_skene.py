@@ -37,10 +37,11 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
-from crowdrank.methods.grades.curves.outliers import graded_verdicts
+from crowdrank.methods.grades.curves.outliers import PRAISE, graded_verdicts
 from crowdrank.methods.grades.curves.possible import possible_truths
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
@@ -94,7 +95,8 @@ class DawidSkene:
         tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
         quality = _quality(grades, np.exp(tables), chance, value)
-        columns = annotator_columns(judgments, quality, verdict=graded_verdicts(quality, _evidence(table)))
+        own = _quality(grades, np.exp(grades.tables(chance, 0.0, self.ordinal)[0]), chance, value)
+        columns = annotator_columns(judgments, quality, verdict=_verdicts(quality, own, _evidence(table)))
         chance[np.diff(table.entry_starts) == 0] = np.nan
         order = np.argsort(value, kind="stable")
         # A class is labelled by the grade it started as.
@@ -140,6 +142,13 @@ def _start(table: GradeTable, classes: int) -> Floats:
     spread = sum_by(cell, 1 - part, size) + sum_by(np.minimum(cell + 1, size - 1), part, size)
     spread = spread.reshape(table.n_entries, classes)
     return np.asarray(spread / np.maximum(spread.sum(axis=1, keepdims=True), SMALLEST))
+
+
+def _verdicts(quality: Floats, own: Floats, evidence: Floats) -> NDArray[np.object_]:
+    """Nobody is praised for virtual judgments: `own` is the quality without them."""
+    word = graded_verdicts(quality, evidence)
+    word[np.isin(word, PRAISE) & ~np.isin(graded_verdicts(own, evidence), PRAISE)] = "unclear"
+    return word
 
 
 def _evidence(table: GradeTable) -> Floats:

@@ -116,6 +116,26 @@ def test_collinear_covariates_are_named():
         cr.fit("bradley-terry", cr.judgments(votes, covariates=["x", "y"]))
 
 
+def test_nearly_collinear_covariates_are_noted():
+    """Tokens are nearly a fixed share of the characters, and have nothing to do with the number of headings."""
+    truth = simulated(votes=300, covariates=1)
+    pairs, rng = truth.judgments.pairs, np.random.default_rng(0)
+    characters, headings = rng.normal(size=(2, len(pairs)))
+    tokens = characters / 4 + 0.01 * rng.normal(size=len(pairs))
+    columns = {"characters": characters, "headings": headings, "tokens": tokens}
+    votes = replace(
+        truth.judgments,
+        covariates=tuple(columns),
+        pairs=replace(pairs, covariates=np.column_stack([*columns.values()])),
+    )
+    notes = cr.fit("bradley-terry", votes).notes
+    assert any(note.startswith("covariate 'tokens' is nearly collinear with 'characters': ") for note in notes)
+    few = replace(
+        votes, covariates=("characters", "headings"), pairs=replace(pairs, covariates=votes.pairs.covariates[:, :2])
+    )
+    assert not any("collinear" in note for note in cr.fit("bradley-terry", few).notes)
+
+
 def test_a_covariate_that_items_decide_is_noted():
     truth = simulated(votes=300, covariates=1)
     pairs = truth.judgments.pairs

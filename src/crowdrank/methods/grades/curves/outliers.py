@@ -22,6 +22,7 @@ VIRTUAL, USUAL_SPREAD = 4.0, 0.08  # annotators of a crowd whose quality has thi
 PRAISED = 2.0  # standard errors above a coin toss
 WEAK = 0.65
 LITTLE_AGREEMENT = 0.6  # median quality
+PRAISE = ("weak", "informative")
 
 
 def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
@@ -37,7 +38,7 @@ def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     word = np.where(outlier, "random", "unclear").astype(object)
     word[outlier & (above <= -FAR)] = "reversed"
     praised = above >= (FAR if np.median(own) < LITTLE_AGREEMENT else PRAISED)
-    word[praised] = np.where(own < WEAK, "weak", "informative")[praised]
+    word[praised] = np.where(own < WEAK, *PRAISE)[praised]
     verdict[known] = word
     return verdict
 

@@ -11,6 +11,7 @@ from crowdrank.study import Floats, JudgmentError, Pairs
 
 SAME = 1e-9  # relative: a covariate that varies less is constant
 COLLINEAR = 1e-10  # share of its variance that the others do not explain
+NEARLY = 0.01  # the same: it takes a hundred times as many votes to tell such effects apart
 OF_ITEMS = 1e-6  # share of its variance within the pairs of items
 NAMES_SHOWN = 5
 MOST_ENTRIES = 2000  # with more, whether items decide a covariate is not checked
@@ -43,14 +44,15 @@ def standardised(pairs: Pairs, names: Sequence[str], n_entries: int) -> Standard
         )
     deviation = largest * np.sqrt(((values / largest) ** 2).mean(axis=0))
     x = values / deviation
-    _refuse_collinear(x, names)
+    notes = _check_collinear(x, names)
     within = _within_pairs(x, pairs, n_entries) if n_entries <= MOST_ENTRIES else np.ones(len(names))
     fixed = [name for name, share in zip(names, within, strict=True) if share < OF_ITEMS]
-    note = (
-        f"{_listed(fixed, 'covariate')} decided by which two items are compared: the votes cannot tell its effect from "
-        "the items' scores, and only the priors share it out"
-    )
-    return Standardised(x, deviation, (note,) if fixed else ())
+    if fixed:
+        notes.append(
+            f"{_listed(fixed, 'covariate')} decided by which two items are compared: the votes cannot tell its effect "
+            "from the items' scores, and only the priors share it out"
+        )
+    return Standardised(x, deviation, tuple(notes))
 
 
 def _listed(names: Sequence[str], what: str) -> str:
@@ -58,22 +60,32 @@ def _listed(names: Sequence[str], what: str) -> str:
     return f"{what} {', '.join(map(repr, names[:NAMES_SHOWN]))}{more} {'is' if len(names) == 1 else 'are'}"
 
 
-def _refuse_collinear(x: Floats, names: Sequence[str]) -> None:
-    """Refuse a covariate that those before it explain wholly, and name them."""
-    basis: list[Floats] = []
+def _check_collinear(x: Floats, names: Sequence[str]) -> list[str]:
+    """Refuse a covariate that those before it explain wholly, and name them; notes on those explained nearly."""
+    basis, notes = list[Floats](), list[str]()
     for j, name in enumerate(names):
         rest = x[:, j].copy()
         for _ in range(2):  # once more for rounding
             for column in basis:
                 rest -= (column @ rest) * column
-        if rest @ rest <= COLLINEAR * (x[:, j] @ x[:, j]):
-            weights = np.linalg.lstsq(x[:, :j], x[:, j], rcond=None)[0]
-            others = [names[i] for i in np.flatnonzero(np.abs(weights) > 1e-6).tolist()]
-            raise JudgmentError(
-                f"covariate {name!r} is collinear: {', '.join(map(repr, others))} "
-                f"already {'say' if len(others) > 1 else 'says'} all that it says; remove one of them"
+        own = float(rest @ rest) / float(x[:, j] @ x[:, j])
+        if own <= NEARLY:
+            others = _explaining(x, names, j, 1e-6 if own <= COLLINEAR else 0.1)
+            if own <= COLLINEAR:
+                says = f"already {'say' if len(others) > 1 else 'says'} all that it says; remove one of them"
+                raise JudgmentError(f"covariate {name!r} is collinear: {', '.join(map(repr, others))} {says}")
+            notes.append(
+                f"covariate {name!r} is nearly collinear with {', '.join(map(repr, others))}: votes tell what these "
+                "do together, but hardly what each does; leave one out, unless you need only the ranking"
             )
         basis.append(rest / np.sqrt(rest @ rest))
+    return notes
+
+
+def _explaining(x: Floats, names: Sequence[str], j: int, least: float) -> list[str]:
+    """The covariates before this one that explain it, each with at least this weight."""
+    weights = np.linalg.lstsq(x[:, :j], x[:, j], rcond=None)[0]
+    return [names[i] for i in np.flatnonzero(np.abs(weights) > least).tolist()]
 
 
 def _within_pairs(x: Floats, pairs: Pairs, n: int) -> Floats:
