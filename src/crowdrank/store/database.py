@@ -70,7 +70,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that only reads."""
-        with _explained(), self._engine.connect() as connection, connection.begin():
+        with self._explained(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -88,8 +88,18 @@ class Database:
     @contextmanager
     def _writing(self, engine: Engine) -> Iterator[Connection]:
         turn = self._turn if self.is_sqlite else nullcontext()
-        with _explained(), turn, engine.connect().execution_options(writes=True) as connection, connection.begin():
+        with self._explained(), turn, engine.connect().execution_options(writes=True) as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Every error of the database as one that says what to do; errors of our own pass."""
+        try:
+            yield
+        except (DBAPIError, self._engine.dialect.loaded_dbapi.Error) as error:
+            raise StoreError(f"the database cannot be used now ({_reason(error)})") from error
+        except PoolTimeoutError as error:
+            raise StoreError("the database is busy") from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -149,17 +159,6 @@ def _postgresql(url: URL) -> Engine:
     )
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Every error of the database as one that says what to do; errors of our own pass."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise StoreError(f"the database cannot be used now ({_reason(error)})") from error
-    except PoolTimeoutError as error:
-        raise StoreError("the database is busy") from error
-
-
-def _reason(error: DBAPIError) -> str:
+def _reason(error: Exception) -> str:
     """What the driver says, in one line; it holds neither values nor the password."""
-    return str(error.orig).strip().splitlines()[0][:200]
+    return str(getattr(error, "orig", error)).strip().splitlines()[0][:200]
