@@ -81,10 +81,10 @@ class _Compiled:
         compiled = clause.compile(dialect=dialect, column_keys=columns)
         self.text = str(compiled)
         self._in_order = compiled.positional
-        names = compiled.positiontup if self._in_order else compiled.params
+        self._names = list(compiled.positiontup if self._in_order else compiled.params)
         self._given = [
             (name, compiled.params[name], compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect))
-            for name in names
+            for name in self._names
         ]
         self._dialect, self._types = dialect, [column.type for column in clause.exported_columns]
         self._record = namedtuple("Row", [column.name for column in clause.exported_columns])  # type: ignore[misc]
@@ -92,11 +92,11 @@ class _Compiled:
 
     def parameters(self, values: Mapping[str, Any]) -> Any:
         """Values as the driver takes them."""
-        found = []
-        for name, usual, convert in self._given:
-            value = values.get(name, usual)
-            found.append((name, value if convert is None else convert(value)))
-        return tuple(value for _, value in found) if self._in_order else dict(found)
+        found = [
+            convert(values.get(name, usual)) if convert else values.get(name, usual)
+            for name, usual, convert in self._given
+        ]
+        return found if self._in_order else dict(zip(self._names, found, strict=True))
 
     def records(self, cursor: Any) -> list[Record]:
         """The rows that the driver gives, with names."""
