@@ -51,14 +51,15 @@ class Server:
         httpx2.get(f"{self.address}/study", timeout=60)
         self.started = time.perf_counter() - started
         self.memory: list[tuple[float, float]] = []
-        self.spent = 0.0  # seconds of processor, without those of the other process
+        self.spent = self.spent_beside = 0.0  # seconds of processor: of the server, of the process beside it
 
     def measure(self) -> None:
         """Note the memory, in MB: of the server, and of the process that computes rankings beside it."""
         here = psutil.Process(self.process.pid)
-        beside = sum(each.memory_info().rss for each in here.children(recursive=True))
-        self.memory.append((here.memory_info().rss / 1e6, beside / 1e6))
+        others = here.children(recursive=True)
+        self.memory.append((here.memory_info().rss / 1e6, sum(each.memory_info().rss for each in others) / 1e6))
         self.spent = sum(here.cpu_times()[:2])
+        self.spent_beside = sum(sum(each.cpu_times()[:2]) for each in others)
 
     def end(self) -> None:
         """End the process."""
@@ -174,7 +175,10 @@ def main() -> None:
     times, memory = 1000 * np.array(load.times), server.memory
     print(f"{given.annotators} annotators on {given.items} items for {given.seconds:.0f} s, {os.cpu_count()} cores,")
     print(f"thinking {given.think:g} s: {len(times):,} judgments, {len(load.errors)} errors {load.errors[:3]}")
-    print(f"processor of the server: {1000 * server.spent / len(times):.1f} ms for each judgment, with start and joins")
+    print(
+        f"processor of the server: {1000 * server.spent / len(times):.1f} ms for each judgment, with start and joins;"
+    )
+    print(f"of the process beside it: {server.spent_beside:.0f} s; of the annotators: {time.process_time():.0f} s")
     print(f"load of the machine: {os.getloadavg()[0]:.1f}")
     print("submit + next, ms: " + ", ".join(f"p{q} {np.percentile(times, q):.0f}" for q in (50, 95, 99)))
     for name, used in zip(("server", "process beside it"), zip(*memory, strict=True), strict=True):

@@ -206,3 +206,25 @@ def test_ids_may_be_numbers(study):
     (question,) = ann.questions(1)
     answer = {"key": 17, "question": int(question["id"]), "winner": question["items"][0]["id"]}
     assert ann.ok("POST", "judgments", json=[answer])["stored"] == ["17"]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8"])
+def test_both_ways_of_reading_a_request_agree(study, kind):
+    """A request of the usual form goes to its function at once, others go FastAPI's way."""
+    ann = study.join()
+    (question,) = ann.ok("GET", "questions?count=1&unknown=2")["questions"]
+    answer = {"key": "k", "question": question["id"], "winner": question["items"][0]["id"]}
+    headers = {"Content-Type": kind}
+    assert ann.ok("POST", "judgments", json=[answer], headers=headers) == {"stored": ["k"]}
+    assert ann.ok("POST", "judgments", json={"judgments": [answer]}, headers=headers) == {"stored": ["k"]}
+    refused = ann.request("POST", "judgments", json=[{**answer, "key": "again"}], headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (422, "refused")
+    unknown = study.stranger("nobody").request("POST", "judgments", json=[answer], headers=headers)
+    assert unknown.status_code == 401
+
+
+@pytest.mark.parametrize("count", ["0", "101", "many", ""])
+def test_a_count_that_is_none_is_named(study, count):
+    answer = study.join().request("GET", f"questions?count={count}")
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("query.count: ")

@@ -74,7 +74,8 @@ def create_app(files: Sequence[StudyFile], settings: ServerSettings) -> FastAPI:
     app.state.studies, app.state.limits, app.state.database, app.state.streams = served, limits, database, {}
     app.add_middleware(Guard, limits=limits, public_url=settings.public_url)
     errors.install(app)
-    for room in (judging, joining, owning, results, exporting, events, demonstrating):  # most requests: the first
+    app.include_router(judging.quick, prefix=API)  # the first: most requests
+    for room in (judging, joining, owning, results, exporting, events, demonstrating):
         app.include_router(room.router, prefix=API)
     app.include_router(pages.media, prefix=API)
     app.include_router(pages.router)

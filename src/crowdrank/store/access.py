@@ -13,10 +13,11 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from crowdrank.store.database import RefusalError
+from crowdrank.store.statements import Statement
 from crowdrank.store.studies import advance, count_again, locked
 from crowdrank.store.tables import Record, annotator, invitation, token
 
-_HOLDER = (
+_HOLDER = Statement(
     select(token, annotator.c.name, annotator.c.state, annotator.c.judgments)
     .outerjoin(annotator)
     .where(token.c.hash == bindparam("wanted"))
@@ -65,7 +66,7 @@ def new_token(connection: Connection, study_id: int, annotator_id: int | None, d
 def holder_of(connection: Connection, study_id: int, secret: str) -> Holder:
     """Who holds this token of this study."""
     wanted = hash_of(secret)
-    found = connection.execute(_HOLDER, {"wanted": wanted}).one_or_none()
+    found = _HOLDER.first(connection, wanted=wanted)
     known = found is not None and hmac.compare_digest(bytes(found.hash), wanted)
     if found is None or not known or found.study_id != study_id or found.revoked is not None:
         raise AccessError("this token is not valid here; join the study again", "wrong_token")

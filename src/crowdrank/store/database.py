@@ -45,7 +45,8 @@ class Database:
         self._turn = threading.Lock()
         self._engine = _sqlite(self.url, "FULL") if self.is_sqlite else _postgresql(self.url)
         # Leases need not survive a power failure, only a killed process: no wait for the disk.
-        self._quick = _sqlite(self.url, "NORMAL") if self.is_sqlite else self._engine
+        quick = _sqlite(self.url, "NORMAL") if self.is_sqlite else self._engine
+        self._durable, self._quick = (each.execution_options(writes=True) for each in (self._engine, quick))
 
     def prepare(self) -> None:
         """Create the tables, or bring those of an older version to the newest schema."""
@@ -70,13 +71,13 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that only reads."""
-        with _explained(), self._engine.connect() as connection, connection.begin():
+        with self._explained(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that is durable when the block has ended."""
-        with self._writing(self._engine) as connection:
+        with self._writing(self._durable) as connection:
             yield connection
 
     @contextmanager
@@ -88,8 +89,18 @@ class Database:
     @contextmanager
     def _writing(self, engine: Engine) -> Iterator[Connection]:
         turn = self._turn if self.is_sqlite else nullcontext()
-        with _explained(), turn, engine.connect().execution_options(writes=True) as connection, connection.begin():
+        with self._explained(), turn, engine.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Every error of the database as one that says what to do; errors of our own pass."""
+        try:
+            yield
+        except (DBAPIError, self._engine.dialect.loaded_dbapi.Error) as error:
+            raise StoreError(f"the database cannot be used now ({_reason(error)})") from error
+        except PoolTimeoutError as error:
+            raise StoreError("the database is busy") from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -132,7 +143,7 @@ def _sqlite(url: URL, synchronous: str) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
@@ -149,17 +160,6 @@ def _postgresql(url: URL) -> Engine:
     )
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Every error of the database as one that says what to do; errors of our own pass."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise StoreError(f"the database cannot be used now ({_reason(error)})") from error
-    except PoolTimeoutError as error:
-        raise StoreError("the database is busy") from error
-
-
-def _reason(error: DBAPIError) -> str:
+def _reason(error: Exception) -> str:
     """What the driver says, in one line; it holds neither values nor the password."""
-    return str(error.orig).strip().splitlines()[0][:200]
+    return str(getattr(error, "orig", error)).strip().splitlines()[0][:200]

@@ -14,21 +14,26 @@ from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from crowdrank.store.access import add_annotator, find_annotator
 from crowdrank.store.questions import Caps, Person, count, open_questions
+from crowdrank.store.statements import Statement
 from crowdrank.store.studies import advance, count_again, item_counts, locked
 from crowdrank.store.tables import Record, annotator, judgment, question
 
 Check = Callable[[str, Sequence[str], Mapping[str, Any]], Mapping[str, Any]]  # kind, items, answer → the answer, tidied
 
 
-_KNOWN = select(judgment.c.key).where(
-    judgment.c.annotator_id == bindparam("who"), judgment.c.key.in_(bindparam("keys", expanding=True))
+_KNOWN = Statement(
+    lambda keys: select(judgment.c.key).where(judgment.c.annotator_id == bindparam("who"), judgment.c.key.in_(keys)),
+    lists=["keys"],
 )
-_OWN = select(question).where(
-    question.c.annotator_id == bindparam("who"), question.c.id.in_(bindparam("numbers", expanding=True))
+_OWN = Statement(
+    lambda numbers: select(question).where(question.c.annotator_id == bindparam("who"), question.c.id.in_(numbers)),
+    lists=["numbers"],
 )
-_INSERT = insert(judgment)
-_SET_STATE = update(question).where(question.c.id == bindparam("of_question")).values(state=bindparam("then"))
-_COUNT_ANNOTATOR = (
+_INSERT = Statement(insert(judgment), columns=judgment.c.keys()[1:])
+_SET_STATE = Statement(
+    update(question).where(question.c.id == bindparam("of_question")).values(state=bindparam("then"))
+)
+_COUNT_ANNOTATOR = Statement(
     update(annotator)
     .where(annotator.c.id == bindparam("of_annotator"))
     .values(judgments=annotator.c.judgments + bindparam("more"))
@@ -77,9 +82,9 @@ def submit(
 ) -> Submitted:
     """Store answers of an annotator; one whose key is stored already is not stored again. The study is locked."""
     keys = [each.key for each in answers]
-    stored = dict.fromkeys(connection.execute(_KNOWN, {"who": who.id, "keys": keys}).scalars())
+    stored = dict.fromkeys(row.key for row in _KNOWN.all(connection, who=who.id, keys=keys))
     numbers = [int(each.question) for each in answers if each.question.isascii() and each.question.isdigit()]
-    own = connection.execute(_OWN, {"who": who.id, "numbers": [number for number in numbers if number < 1 << 31]})
+    own = _OWN.all(connection, who=who.id, numbers=[number for number in numbers if number < 1 << 31])
     asked = {str(row.id): row for row in own}
     refused: list[tuple[str, str]] = []
     batch = _Batch(connection, of_study.id, who, caps)
@@ -143,10 +148,10 @@ class _Batch:
             return
         count(self.connection, self.study_id, self.asked, len(self.rows))
         numbered = [{**row, "sequence": sequence + number} for number, row in enumerate(self.rows, 1)]
-        self.connection.execute(_INSERT, numbered)
+        _INSERT.run(self.connection, numbered)
         states = [{"of_question": number, "then": state} for number, state in self.states.items()]
-        self.connection.execute(_SET_STATE, states)
-        self.connection.execute(_COUNT_ANNOTATOR, {"of_annotator": self.who.id, "more": self._counted()})
+        _SET_STATE.run(self.connection, states)
+        _COUNT_ANNOTATOR.run(self.connection, [{"of_annotator": self.who.id, "more": self._counted()}])
 
 
 def _row(

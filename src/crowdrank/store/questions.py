@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, and_, bindparam, insert, or_, select, update
 
+from crowdrank.store.statements import Statement
 from crowdrank.store.studies import item_counts
 from crowdrank.store.tables import Record, annotator, item, question, study
 
@@ -26,27 +27,32 @@ MOST_BATCHES = 200  # a study in which one annotator was asked nearly everything
 LONGEST_ENTRIES = 600  # characters of a question that stand in its index as they are
 
 
-_LATE = select(question).where(
-    question.c.study_id == bindparam("study"),
-    question.c.state == "open",
-    or_(question.c.expires <= bindparam("now"), question.c.expires > bindparam("latest")),
+_LATE = Statement(
+    select(question).where(
+        question.c.study_id == bindparam("study"),
+        question.c.state == "open",
+        or_(question.c.expires <= bindparam("now"), question.c.expires > bindparam("latest")),
+    )
 )
-_OPEN = (
+_OPEN = Statement(
     select(question)
     .where(question.c.annotator_id == bindparam("who"), question.c.state == "open")
     .order_by(question.c.id)
 )
-_ANNOTATOR = select(annotator).where(annotator.c.id == bindparam("who"))
-_ASKED = select(question.c.entries, question.c.annotator_id).where(
-    question.c.study_id == bindparam("study"),
-    question.c.entries.in_(bindparam("keys", expanding=True)),
-    or_(
-        and_(question.c.annotator_id == bindparam("who"), question.c.state != "expired"),
-        question.c.state == "open",
+_ANNOTATOR = Statement(select(annotator).where(annotator.c.id == bindparam("who")))
+_ASKED = Statement(
+    lambda keys: select(question.c.entries, question.c.annotator_id).where(
+        question.c.study_id == bindparam("study"),
+        question.c.entries.in_(keys),
+        or_(
+            and_(question.c.annotator_id == bindparam("who"), question.c.state != "expired"),
+            question.c.state == "open",
+        ),
     ),
+    lists=["keys"],
 )
-_INSERT = insert(question).returning(question, sort_by_parameter_order=True)
-_COUNT_ITEM = (
+_INSERT = Statement(insert(question).returning(question), columns=question.c.keys()[1:])
+_COUNT_ITEM = Statement(
     update(item)
     .where(
         item.c.study_id == bindparam("of_study"),
@@ -55,7 +61,7 @@ _COUNT_ITEM = (
     )
     .values(open=item.c.open + bindparam("opened"), judgments=item.c.judgments + bindparam("judged"))
 )
-_COUNT_STUDY = (
+_COUNT_STUDY = Statement(
     update(study)
     .where(study.c.id == bindparam("of_study"))
     .values(
@@ -137,7 +143,7 @@ def expire(connection: Connection, study_id: int, now: float, seconds: float) ->
 
     Also those whose time ends later than a lease made now: they were made before the clock was set back.
     """
-    rows = connection.execute(_LATE, {"study": study_id, "now": now, "latest": now + seconds + SKEW}).all()
+    rows = _LATE.all(connection, study=study_id, now=now, latest=now + seconds + SKEW)
     if rows:
         connection.execute(update(question).where(question.c.id.in_([row.id for row in rows])).values(state="expired"))
         count(connection, study_id, [(row, -1, 0) for row in rows])
@@ -167,19 +173,19 @@ def count(connection: Connection, study_id: int, asked: Iterable[tuple[Any, int,
         for task, name in sorted({entry[:2] for entry in entries})
     ]
     if values:
-        connection.execute(_COUNT_ITEM, values)
+        _COUNT_ITEM.run(connection, values)
     if values or changes:
-        connection.execute(_COUNT_STUDY, {**total, "changes": changes})
+        _COUNT_STUDY.run(connection, [{**total, "changes": changes}])
 
 
 def annotator_row(connection: Connection, annotator_id: int | None) -> Record:
     """The row of an annotator, as it is in this transaction."""
-    return connection.execute(_ANNOTATOR, {"who": annotator_id}).one()
+    return _ANNOTATOR.first(connection, who=annotator_id)
 
 
 def open_questions(connection: Connection, annotator_id: int) -> list[Record]:
     """The questions that an annotator has now, the oldest first."""
-    return list(connection.execute(_OPEN, {"who": annotator_id}).all())
+    return _OPEN.all(connection, who=annotator_id)
 
 
 def lease(
@@ -241,7 +247,7 @@ def _allowed(
 ) -> Iterator[Candidate]:
     """The candidates that may be asked besides those taken; each one yielded is taken to be asked."""
     keys, checks = [each.entries for each in batch], {each.entries for each in batch if each.expected is not None}
-    asked = connection.execute(_ASKED, {"study": study_id, "who": who.id, "keys": keys}) if batch else ()
+    asked = _ASKED.all(connection, study=study_id, who=who.id, keys=keys) if batch else ()
     seen = {each.entries for each in taken}
     # Others may have the same check, or the same question where questions are repeated.
     seen |= {row.entries for row in asked if row.annotator_id == who.id or not (caps.repeat or row.entries in checks)}
@@ -275,22 +281,22 @@ def _insert(
 ) -> list[Record]:
     if not taken:
         return []
-    rows = [
-        {
-            "study_id": study_id,
-            "annotator_id": annotator_id,
-            "kind": kind,
-            "task": each.task,
-            "items": list(each.items),
-            "entries": each.entries,
-            "expected": None if each.expected is None else dict(each.expected),
-            "state": "open",
-            "created": now,
-            "expires": now + caps.seconds,
-        }
+    made = [
+        _INSERT.first(
+            connection,
+            study_id=study_id,
+            annotator_id=annotator_id,
+            kind=kind,
+            task=each.task,
+            items=each.items,
+            entries=each.entries,
+            expected=None if each.expected is None else dict(each.expected),
+            state="open",
+            created=now,
+            expires=now + caps.seconds,
+        )
         for each in taken
     ]
-    made = list(connection.execute(_INSERT, rows).all())
     count(connection, study_id, [(row, 1, 0) for row in made])
     if some_wanted:
         names = [name for each in taken for name in each.items]

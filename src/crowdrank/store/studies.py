@@ -10,29 +10,30 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
+from crowdrank.store.statements import Statement
 from crowdrank.store.tables import Record, annotator, audit, item, judgment, question, study
 
-# Statements of every request are made once: making one takes longer than SQLite takes to run it.
 _STUDY = select(study).where(study.c.id == bindparam("study"))
-_LOCKED = _STUDY.with_for_update()
-_AMONG = and_(
-    item.c.study_id == bindparam("study"),
-    item.c.task.in_(bindparam("tasks", expanding=True)),
-    item.c.name.in_(bindparam("names", expanding=True)),
-)
-_ITEMS = select(item).where(_AMONG)
-_ITEM_COUNTS = select(
-    item.c.task, item.c.name, item.c.state, item.c.owner, item.c.judgments, item.c.open, item.c.wanted
-).where(_AMONG)
-_WANTED = (
+_READ, _LOCKED = Statement(_STUDY), Statement(_STUDY.with_for_update())
+_COUNTED = item.c.task, item.c.name, item.c.state, item.c.judgments, item.c.open, item.c.wanted
+_COUNTS = Statement(select(*_COUNTED).where(item.c.study_id == bindparam("study")))
+
+
+def _among(*columns: Any) -> Statement:
+    """Columns of some items."""
+
+    def clause(tasks: Sequence[Any], names: Sequence[Any]) -> Any:
+        own = item.c.study_id == bindparam("study")
+        return select(*columns).where(own, item.c.task.in_(tasks), item.c.name.in_(names))
+
+    return Statement(clause, lists=("tasks", "names"))
+
+
+_ITEMS, _ITEM_COUNTS = _among(item), _among(*_COUNTED, item.c.owner)
+_WANTED = Statement(
     select(item.c.task, item.c.name)
     .where(and_(item.c.study_id == bindparam("study"), item.c.wanted, item.c.state == "active"))
     .order_by(item.c.id)
-)
-
-
-_COUNTS = select(item.c.task, item.c.name, item.c.state, item.c.judgments, item.c.open, item.c.wanted).where(
-    item.c.study_id == bindparam("study")
 )
 
 
@@ -67,12 +68,12 @@ def open_study(connection: Connection, name: str, items: Sequence[NewItem]) -> i
 
 def read_study(connection: Connection, study_id: int) -> Record:
     """The row of a study."""
-    return connection.execute(_STUDY, {"study": study_id}).one()
+    return _READ.first(connection, study=study_id)
 
 
 def locked(connection: Connection, study_id: int) -> Record:
     """The row of a study, which no other transaction can change until this one ends."""
-    return connection.execute(_LOCKED, {"study": study_id}).one()
+    return _LOCKED.first(connection, study=study_id)
 
 
 def advance(connection: Connection, study_id: int, by: int = 1, *, rebuild: bool = False) -> int:
@@ -121,7 +122,7 @@ def read_items(connection: Connection, study_id: int) -> Sequence[Record]:
 
 def count_items(connection: Connection, study_id: int) -> Sequence[Record]:
     """State and counts of all items."""
-    return connection.execute(_COUNTS, {"study": study_id}).all()
+    return _COUNTS.all(connection, study=study_id)
 
 
 def active_items(connection: Connection, study_id: int) -> int:
@@ -132,20 +133,22 @@ def active_items(connection: Connection, study_id: int) -> int:
 
 def items_of(connection: Connection, study_id: int, entries: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:
     """The rows of some items, by task and name."""
-    return _among(connection, _ITEMS, study_id, entries)
+    return _by_entry(connection, _ITEMS, study_id, entries)
 
 
 def item_counts(
     connection: Connection, study_id: int, entries: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], Any]:
     """State, owner and counts of some items, by task and name."""
-    return _among(connection, _ITEM_COUNTS, study_id, entries)
+    return _by_entry(connection, _ITEM_COUNTS, study_id, entries)
 
 
-def _among(connection: Connection, statement: Any, study_id: int, entries: Iterable[tuple[str, str]]) -> dict[Any, Any]:
+def _by_entry(
+    connection: Connection, statement: Statement, study_id: int, entries: Iterable[tuple[str, str]]
+) -> dict[Any, Any]:
     wanted = set(entries)
     tasks, names = ({entry[part] for entry in wanted} for part in (0, 1))
-    rows = connection.execute(statement, {"study": study_id, "tasks": list(tasks), "names": list(names)})
+    rows = statement.all(connection, study=study_id, tasks=list(tasks), names=list(names))
     return {(row.task, row.name): row for row in rows if (row.task, row.name) in wanted}
 
 
@@ -168,7 +171,7 @@ def change_item(connection: Connection, study_id: int, name: str, task: str | No
 
 def wanted_items(connection: Connection, study_id: int) -> Sequence[Record]:
     """Items that the next annotator is to be asked about."""
-    return connection.execute(_WANTED, {"study": study_id}).all()
+    return _WANTED.all(connection, study=study_id)
 
 
 def count_again(connection: Connection, study_id: int) -> None:

@@ -7,20 +7,21 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
+from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
 from crowdrank.server.answers import check_for
 from crowdrank.server.content import shown_item, task_name
 from crowdrank.server.context import Annotator, Known, Served, Study, Visit
 from crowdrank.server.errors import ApiError
+from crowdrank.server.routes.quick import QuickRoute
 from crowdrank.server.schemas import AnswerBody, JudgmentBody, JudgmentsBody, Key
 from crowdrank.server.times import as_date
 from crowdrank.store import judgments, questions, studies
 from crowdrank.store.judgments import Answer, Submitted
 from crowdrank.store.tables import Record
 
-router = APIRouter()
-Count = Annotated[int, Query(ge=1, le=100)]
+router, quick = APIRouter(), APIRouter(route_class=QuickRoute)
 NO_MORE = {
     "paused": "the study is paused; come back later",
     "closed": "the study is closed: thank you",
@@ -28,10 +29,11 @@ NO_MORE = {
 }
 
 
-@router.get("/questions")
-async def next_questions(visit: Known, count: Annotated[int, Query(ge=1, le=100)] = 5) -> dict[str, Any]:
+@quick.get("/questions", response_model=dict[str, Any])
+async def next_questions(visit: Known, count: Annotated[int, Query(ge=1, le=100)] = 5) -> Response:
     """The questions you have, and new ones up to `count`. They are yours until they are answered or their time ends."""
-    return await visit.study.writer.run(lambda connection: _next(connection, visit, count), durable=False)
+    found = await visit.study.writer.run(lambda connection: _next(connection, visit, count), durable=False)
+    return JSONResponse(found)
 
 
 def _next(connection: Connection, visit: Visit, count: int) -> dict[str, Any]:
@@ -71,18 +73,21 @@ def _shown(connection: Connection, study: Served, rows: list[Record]) -> list[di
     ]
 
 
-@router.post("/judgments", responses={422: {"description": "none of the judgments could be stored"}})
-async def submit(visit: Known, body: JudgmentsBody | list[JudgmentBody], response: Response) -> dict[str, Any]:
+@quick.post(
+    "/judgments",
+    response_model=dict[str, Any],
+    responses={422: {"description": "none of the judgments could be stored"}},
+)
+async def submit(visit: Known, body: JudgmentsBody | list[JudgmentBody]) -> Response:
     """Store judgments. The answer names the keys that are stored, durably; a key is stored once."""
     given = body.judgments if isinstance(body, JudgmentsBody) else body
     done = await visit.study.writer.run(lambda connection: _store(connection, visit, given), durable=True)
     if not done.refused:
-        return {"stored": done.stored}
+        return JSONResponse({"stored": done.stored})
     refused = [{"key": key, "error": error} for key, error in done.refused]
     if not done.stored:
-        response.status_code = 422
-        return {"stored": [], "refused": refused, "error": refused[0]["error"], "code": "refused"}
-    return {"stored": done.stored, "refused": refused}
+        return JSONResponse({"stored": [], "refused": refused, "error": refused[0]["error"], "code": "refused"}, 422)
+    return JSONResponse({"stored": done.stored, "refused": refused})
 
 
 def _store(connection: Connection, visit: Visit, given: Sequence[JudgmentBody]) -> Submitted:
