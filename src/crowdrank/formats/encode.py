@@ -19,6 +19,7 @@ from crowdrank.formats.names import Coded, Names
 from crowdrank.formats.scales import graded_by
 from crowdrank.formats.source import Source, as_text, shorten
 from crowdrank.formats.source import joined as joined_pieces
+from crowdrank.formats.text_table import TextTable
 from crowdrank.formats.times import as_durations, as_seconds, from_any_start
 from crowdrank.formats.vote_context import (
     VoteContext,
@@ -267,14 +268,14 @@ def _piece_outcomes(
 class WinnerTexts(NamedTuple):
     """What the texts in the column of winners mean, for all rows of a table."""
 
-    alphabet: pl.Enum
+    alphabet: TextTable
     meaning: NDArray[np.int8]  # of each text; the last one is for -1, texts not in the alphabet
     left: Codes  # the number of each left item in the alphabet
     right: Codes
 
     def decoded(self, winner: pl.Series, left: Coded, right: Coded) -> NDArray[np.int8]:
         """The outcome for each text, UNDECIDED where the text is not known."""
-        code = winner.cast(self.alphabet, strict=False).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+        code = self.alphabet.numbers(winner)
         outcome: NDArray[np.int8] = self.meaning[code]
         for side, table, shown in ((RIGHT, self.right, right), (LEFT, self.left, left)):
             outcome[code == table[shown.number]] = side
@@ -294,11 +295,11 @@ def _answers(part: Part) -> WinnerTexts:
         words |= dict.fromkeys(sorted(names.difference(known)), side)  # an item with this name comes first
     if set(LETTERS).isdisjoint(known):  # B for the right one beside an item called A would be a guess
         words |= LETTERS
-    alphabet = pl.Enum(pl.concat([known, pl.Series(list(words), dtype=pl.String)]))
+    alphabet = TextTable()
+    alphabet.add(pl.concat([known, pl.Series(list(words), dtype=pl.String)]))
     meaning = np.full(len(known) + len(words) + 1, UNDECIDED, dtype=np.int8)
     meaning[len(known) : -1] = list(words.values())
-    numbers = (shown.distinct.cast(alphabet).to_physical().cast(pl.Int32).to_numpy() for shown in (left, right))
-    return WinnerTexts(alphabet, meaning, *numbers)
+    return WinnerTexts(alphabet, meaning, alphabet.numbers(left.distinct), alphabet.numbers(right.distinct))
 
 
 def _refuse_tie_items(part: Part, known: pl.Series) -> None:

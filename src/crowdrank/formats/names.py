@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.formats.source import as_text, shorten
+from crowdrank.formats.text_table import TextTable
 from crowdrank.study import Codes, Ids, ids
 
 SLICE = 1 << 20  # rows worked on at a time
@@ -59,29 +60,27 @@ class Names:
         first, second = next(rest), next(rest, None)
         if second is None:
             return self.add(first)
-        seen, numbers = pl.Series([], dtype=pl.String), []
-        known = pl.Enum(seen)
+        table, numbers = TextTable(), []
         for values in chain((first, second), rest):
             text = as_text(values)
-            number = text.cast(known, strict=False)
-            if number.null_count():
-                new = text.filter(number.is_null())
+            number = table.numbers(text)
+            if (number < 0).any():
+                new = text.filter(number < 0)
                 if (new != new.str.strip_chars()).any():
                     values = text = text.str.strip_chars()
-                    number = text.cast(known, strict=False)
-                    new = text.filter(number.is_null())
+                    number = table.numbers(text)
+                    new = text.filter(number < 0)
                 names = new.unique()
-                self._keep_originals(values.filter(number.is_null()), new, names)
-                seen = pl.concat([seen, names])
-                known = pl.Enum(seen)
-                number = text.cast(known)
-            numbers.append(number.to_physical().to_numpy().astype(np.int32))
-        order = seen.arg_sort().to_numpy()
+                self._keep_originals(values.filter(number < 0), new, names)
+                table.add(names)
+                number = table.numbers(text)
+            numbers.append(number)
+        order = table.texts.arg_sort().to_numpy()
         place = np.empty(len(order), np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         for part in numbers:
             part[:] = place[part]
-        return Coded(seen.gather(order), np.concatenate(numbers))
+        return Coded(table.texts.gather(order), np.concatenate(numbers))
 
     def finish(self) -> Ids:
         """All names, sorted by their text; call it before `codes`."""
