@@ -6,7 +6,7 @@ needs one division for each possible quality. The first pass keeps the derivativ
 
 The loops over qualities have a length that the compiler knows, and what they use stands in one array: so it knows that
 nothing overlaps, and computes four qualities at a time. Functions with arrays are inlined by the compiler
-(`forceinline`): Numba itself would count references to their arrays in every call.
+(`forceinline`), and do not count references to their arrays (`_nrt=False`): a vote takes a fifth less time.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _answer_or_tie(up, half_rate, tau, answer, lead):
     return factor, by_gap + tied * (cosh - 2) * half_rate, -tied * cosh
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", _nrt=False)
 def _find_exponents(rows, start, end, score, bias, qualities, votes):
     """Of some votes: the exponents of the powers and of the odds."""
     profile, winner, loser, kind, _ = rows
@@ -76,7 +76,7 @@ def _find_exponents(rows, start, end, score, bias, qualities, votes):
         votes[WRONG, r - start] = min(max(gap - shift, -FURTHEST), FURTHEST)
 
 
-@kernel(fastmath={"contract"}, error_model="numpy")
+@kernel(fastmath={"contract"}, error_model="numpy", _nrt=False)
 def _find_powers_and_chances(count, votes):
     """What `votes` has, from the exponents."""
     for i in range(count):
@@ -87,7 +87,7 @@ def _find_powers_and_chances(count, votes):
         votes[WRONG, i], votes[FALLS, i] = wrong, wrong * wrong * for_wrong
 
 
-@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _find_powers(lowest, ratio, work):
     """e^(r gap / 2) for every r: four of them, and then as many more as there are, by one factor."""
     ratio_2 = ratio * ratio
@@ -103,7 +103,7 @@ def _find_powers(lowest, ratio, work):
         work[UP + 16 + g] = work[UP + g] * ratio_8 * ratio_8
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False)
 def _bias_slopes(rows, start, end, n_types, work, votes, begin):
     """The gradient of some votes by the bias."""
     _, _, _, kind, weight = rows
@@ -120,7 +120,7 @@ def _bias_slopes(rows, start, end, n_types, work, votes, begin):
     return by_bias
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False)
 def _tie_curvatures(tau, tied, mean_rate, n_types, work):
     """Of the log-chance of a tie, or of none: curvatures by gap and log τ; the covariance of the slope with r."""
     gap_curve, ties_curve, with_rate = 0.0, 0.0, 0.0
@@ -163,7 +163,7 @@ def _add_curvatures(k, rows, starts, score, tau, bias, n_types, work, votes, beg
             slopes.bias_curvature[k] += weight[r] * bias_curve
 
 
-@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _find_factors(tied, tau, work, votes, vote):
     """For every quality: the chance of a vote."""
     _find_powers(votes[LOWEST, vote], votes[RATIO, vote], work)
@@ -181,7 +181,7 @@ def _find_factors(tied, tau, work, votes, vote):
             work[FACTOR + g] = (work[ETA + g] * right + work[NOT_ETA + g] * wrong) * cosh * rest
 
 
-@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _find_terms(tied, tau, work, votes, vote, kept, row):
     """The same, with the derivatives of its logarithm by the gap and by log τ."""
     _find_powers(votes[LOWEST, vote], votes[RATIO, vote], work)
@@ -198,7 +198,7 @@ def _find_terms(tied, tau, work, votes, vote, kept, row):
             work[FACTOR + g], kept[row, 0, g], kept[row, 1, g] = terms
 
 
-@kernel(error_model="numpy", forceinline=True)
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def _find_wanted(order, tied, tau, work, votes, vote, kept, row):
     """The chances of a vote, and the derivatives if they are wanted."""
     if order == VALUE:
@@ -207,7 +207,7 @@ def _find_wanted(order, tied, tau, work, votes, vote, kept, row):
         _find_terms(tied, tau, work, votes, vote, kept, row)
 
 
-@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _rescale(work):
     """Divides the products by their sum; returns the logarithm of the sum."""
     total = 0.0
@@ -221,7 +221,7 @@ def _rescale(work):
     return math.log(total)
 
 
-@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order):
     """Multiplies the chances of the votes; minus their log-likelihood. The products become the posterior."""
     _, _, _, kind, weight = rows
@@ -249,7 +249,7 @@ def _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order
     return value - _rescale(work)
 
 
-@kernel(fastmath=FAST, error_model="numpy", forceinline=True)
+@kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _add_slopes(rows, start, end, tau, work, votes, begin, kept, pulls):
     """Adds the gradient of the votes by the scores; that by log τ."""
     _, winner, loser, kind, weight = rows
