@@ -1,4 +1,4 @@
-"""First calls on small files compile nothing: that would take seconds."""
+"""First calls on small files compile nothing: that would take seconds. They do not even import Numba."""
 
 import json
 import subprocess
@@ -6,6 +6,7 @@ import sys
 
 FRESH = """
 import json
+import sys
 import numpy as np
 import crowdrank as cr
 from crowdrank.numerics import compiled
@@ -36,6 +37,7 @@ for name, call in calls.items():
     compiled.DONE.clear()  # a process of its own would take longer to start than this takes
     call()
     found[name] = [kernel.py_func.__name__ for kernel in compiled.KERNELS if kernel.overloads]
+    found[name] += [module for module in ("numba", "llvmlite") if module in sys.modules]
 print(json.dumps(found))
 """
 

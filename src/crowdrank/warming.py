@@ -57,7 +57,7 @@ def warm_up() -> int:
             report(f"compiling {name}", number, len(steps))
             with suppress(InputError):  # a method that does not take these judgments, or whose library is missing
                 call()
-    return sum(bool(kernel.signatures) for kernel in compiled.KERNELS)
+    return sum(bool(kernel.overloads) for kernel in compiled.KERNELS)
 
 
 @contextmanager

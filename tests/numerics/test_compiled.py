@@ -2,7 +2,9 @@
 
 import logging
 import os
+import pickle
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,7 @@ def called(folders, monkeypatch):
 
 
 def hits(made):
-    return sum(made.stats.cache_hits.values())
+    return sum(made.dispatcher.stats.cache_hits.values())
 
 
 @pytest.fixture
@@ -133,17 +135,40 @@ def test_code_is_made_anew_where_a_kernel_that_it_calls_has_changed():
     assert names == {"pool_kernels.py", "gain_kernels.py", "online_kernels.py"}
 
 
-def test_nothing_is_kept_in_a_folder_called_tilde(monkeypatch):
+def no_home(_):
+    raise RuntimeError("Could not determine home directory.")
+
+
+@pytest.mark.parametrize("cache", [None, "relative/cache"])
+def test_nothing_is_kept_in_a_relative_folder(monkeypatch, cache):
     """A user without a home: `~` stays as it is."""
-    monkeypatch.setattr(compiled, "AppDirs", lambda **_: type("Dirs", (), {"user_cache_dir": "~/.cache/crowdrank"}))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if cache is None:
+        monkeypatch.setattr(Path, "expanduser", no_home)
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", cache)
     assert all(folder.is_absolute() for folder in compiled._folders(Path(__file__)))
+
+
+def test_threads_share_the_compiled_code(tmp_path, notes, monkeypatch):
+    monkeypatch.setattr(compiled, "_folders", lambda _: iter([tmp_path]))
+    made = kernel(double)
+    compiled.KERNELS.remove(made)
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(each) for each in pool.map(lambda _: made.dispatcher, range(20))}) == 1
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    from crowdrank.collect.pool_kernels import scan_rows
+
+    assert pickle.loads(pickle.dumps(scan_rows)) is scan_rows
 
 
 def test_a_kernel_can_be_recompiled(tmp_path, notes, monkeypatch):
     made = called([tmp_path], monkeypatch)
-    made.recompile()
+    made.dispatcher.recompile()
     assert made(4) == 8
-    assert isinstance(made._cache, KernelCache)
+    assert isinstance(made.dispatcher._cache, KernelCache)
 
 
 def test_every_kernel_is_compiled_this_way():
@@ -224,6 +249,6 @@ def test_kernels_called_by_a_kernel_run_in_python_too(monkeypatch):
     monkeypatch.setattr(compiled, "DONE", {})
     from crowdrank.numerics import ranks
 
-    monkeypatch.setattr(ranks._normal, "compile", lambda _: pytest.fail("compiled"))
+    monkeypatch.setattr(compiled.Kernel, "dispatcher", property(lambda _: pytest.fail("compiled")))
     found = compiled.for_work(ranks.normal_below, 3)(np.array([-1.0, 0.0, 1.0]))
     assert found == pytest.approx([0.158655254, 0.5, 0.841344746])

@@ -4,6 +4,8 @@ Numba's own cache ends with an error where no folder can be written, where a dis
 damaged. It also ignores code that it can read but not write, which is what a container has whose image was made with
 `crowdrank warm-up`. The cache here looks in several folders, trusts only files with the right checksum, and compiles
 anew otherwise.
+
+Numba is imported with the first kernel that is called: that takes a third of a second, and small files need none.
 """
 
 from __future__ import annotations
@@ -13,22 +15,17 @@ import logging
 import os
 import pickle
 import stat
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache, cached_property, partial, update_wrapper
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import numba as nb
 import numpy as np
-from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
-from numba.core.caching import CompileResultCacheImpl, _Cache
-from numba.core.dispatcher import Dispatcher
-from numba.core.event import TimingListener, install_listener
-from numba.core.serialize import dumps
-from numba.misc.appdirs import AppDirs
 
 from crowdrank import __version__
 
@@ -44,14 +41,52 @@ ADVICE = "name a folder that can be written as NUMBA_CACHE_DIR, or run `crowdran
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function when it is first called; it runs without Python's lock. `options` as for `numba.njit`."""
     if function is None:
-        return lambda function: kernel(function, **options)
-    compiled = nb.njit(nogil=True, **options)(function)
-    compiled._cache = KernelCache(function)  # what `cache=True` does with Numba's own cache
-    KERNELS.append(compiled)
-    return compiled
+        return lambda function: Kernel(function, options)
+    return Kernel(function, options)
 
 
-def for_work(compiled: Any, work: int) -> Callable[..., Any]:
+class Kernel:
+    """A function that Numba compiles when it is first called."""
+
+    _lock = threading.RLock()  # threads that call a kernel at the same time share its compiled code
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self._options = function, options
+        self._cache = KernelCache(function)
+        KERNELS.append(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    @property
+    def dispatcher(self) -> Any:
+        """The function as Numba has it."""
+        return self.__dict__.get("_dispatcher") or self._made()
+
+    def _made(self) -> Any:
+        from numba import njit
+
+        with self._lock:
+            if "_dispatcher" not in self.__dict__:
+                others = {name: each.dispatcher for name, each in _called(self.py_func).items()}
+                known = {**self.py_func.__globals__, **others}
+                made = njit(nogil=True, **self._options)(_copy(self.py_func, known))
+                known[self.py_func.__name__] = made  # for one that calls itself
+                made._cache = self._cache  # what `cache=True` does with Numba's own cache
+                self._dispatcher = made
+        return self._dispatcher
+
+    @property
+    def overloads(self) -> dict[Any, Any]:
+        """The compiled forms in this process, by types."""
+        return self._dispatcher.overloads if "_dispatcher" in self.__dict__ else {}
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # where it is imported from
+
+
+def for_work(compiled: Kernel, work: int) -> Callable[..., Any]:
     """The kernel; until it has done more than little work in this process, the Python function behind it.
 
     To compile a kernel takes up to four seconds. Both give the same bits, if the kernel takes squares by
@@ -60,7 +95,7 @@ def for_work(compiled: Any, work: int) -> Callable[..., Any]:
     done = DONE[compiled] = DONE.get(compiled, 0) + work
     if done <= LITTLE_WORK or (done <= NOT_COMPILED * LITTLE_WORK and not is_compiled(compiled)):
         return partial(_run_quietly, _in_python(compiled))
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 def is_little(work: int) -> bool:
@@ -76,6 +111,8 @@ def is_compiled(compiled: Any) -> bool:
 @contextmanager
 def compilation_time() -> Iterator[Callable[[], float]]:
     """Gives a function that says how many seconds of the work inside were compilation."""
+    from numba.core.event import TimingListener, install_listener
+
     listener = TimingListener()
     with install_listener("numba:compile", listener):
         yield lambda: listener.duration if listener.done else 0.0
@@ -87,15 +124,20 @@ def _in_python(compiled: Any) -> Callable[..., Any]:
     function = compiled.py_func
     names = {name: _in_python(each) for name, each in _called(function).items()}
     known = {**function.__globals__, **names}
-    plain = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
+    plain = _copy(function, known)
     known[function.__name__] = plain  # for one that calls itself
     return plain
+
+
+def _copy(function: Any, known: dict[str, Any]) -> FunctionType:
+    """The function with other global names."""
+    return FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
 
 
 def _called(function: Any) -> dict[str, Any]:
     """The other kernels that a function calls, by the name it uses."""
     known = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
-    return {name: each for name, each in known if isinstance(each, Dispatcher) and each.py_func is not function}
+    return {name: each for name, each in known if isinstance(each, Kernel) and each.py_func is not function}
 
 
 def _run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -104,14 +146,19 @@ def _run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-class KernelCache(_Cache):
-    """The compiled forms of one function, in files."""
+class KernelCache:
+    """The compiled forms of one function, in files; Numba uses it as its own."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function, self._source = function, Path(function.__code__.co_filename)
         self._name = f"{self._source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}"
-        self._numba = CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # without looking for a folder of its own
         self._enabled = True
+
+    @cached_property
+    def _numba(self) -> Any:
+        from numba.core.caching import CompileResultCacheImpl
+
+        return CompileResultCacheImpl.__new__(CompileResultCacheImpl)  # without looking for a folder of its own
 
     @property
     def cache_path(self) -> str:
@@ -134,7 +181,8 @@ class KernelCache(_Cache):
     def kept(self) -> bool:
         """Whether there is any code of this version for this processor, be it for other types."""
         folders = (*_folders(self._source), *filter(None, [_temporary()]))
-        return any(f"{self._name}.{self._stamp()}" in _kept_names(folder) for folder in folders)
+        names = {name for folder in folders for name in _kept_names(folder) if name.startswith(f"{self._name}.")}
+        return bool(names) and f"{self._name}.{self._stamp()}" in names
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for these types; None where there is none that can be used."""
@@ -147,6 +195,8 @@ class KernelCache(_Cache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code in the first folder that takes it."""
+        from numba.core.serialize import dumps
+
         if not self._enabled or not self._numba.check_cachable(data):
             return
         name, content = self._file_name(sig, data.codegen), dumps(self._numba.reduce(data))
@@ -174,7 +224,9 @@ class KernelCache(_Cache):
 
     def _stamp(self) -> str:
         """What the code was made from: a kernel contains the code of the kernels that it calls."""
-        made_from = *_processor(), nb.__version__, __version__, *map(_content_hash, sorted(_sources(self._function)))
+        from numba import __version__ as numba_version
+
+        made_from = *_processor(), numba_version, __version__, *map(_content_hash, sorted(_sources(self._function)))
         return hashlib.sha256(" ".join(made_from).encode()).hexdigest()[:16]
 
 
@@ -187,6 +239,8 @@ def _sources(function: Any) -> set[Path]:
 @cache
 def _processor() -> tuple[str, str]:
     """An image that was made on one machine may run on another."""
+    from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
+
     return get_host_cpu_name(), get_host_cpu_features().flatten()
 
 
@@ -235,9 +289,19 @@ def _folders(source: Path) -> Iterator[Path]:
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(chosen) / inside
     yield _beside(source)
-    own = Path(AppDirs(appname="crowdrank", appauthor=False).user_cache_dir)
-    if own.is_absolute():  # it begins with ~ where a user has no home
+    if own := _of_user():
         yield own / inside
+
+
+def _of_user() -> Path | None:
+    """Where this system keeps what can be made again; None where a user has no home."""
+    usual = {"win32": os.environ.get("LOCALAPPDATA", "~/AppData/Local"), "darwin": "~/Library/Caches"}
+    folder = Path(usual.get(sys.platform, os.environ.get("XDG_CACHE_HOME", "~/.cache")))
+    try:
+        found = folder.expanduser() / "crowdrank"
+    except RuntimeError:
+        return None
+    return found if found.is_absolute() else None
 
 
 def _beside(source: Path) -> Path:

@@ -33,7 +33,7 @@ REST = 3.0  # times the time of some work, in which others have the processor
 LONGEST_REST = 30.0  # seconds
 LOOKING = 60.0  # seconds after a request in which results are kept fresh
 SELDOM = 30.0  # seconds between two results while nobody looks
-LOW = 15  # priority (nice): where the cores are not enough for both, requests get nearly all of them
+LOW = 5  # priority (nice): requests come first
 
 
 @dataclass(frozen=True, slots=True)
