@@ -163,3 +163,11 @@ def test_a_frame_that_is_changed_changes_nothing_else():
     before = described.annotators["judgments"].to_list()
     described.annotators[0, "judgments"] = 99
     assert described.annotators["judgments"].to_list() == before
+
+
+def test_tasks_that_share_no_items_are_not_one_ranking():
+    """Answers to two questions, each judged in six respects: answers to different questions are never compared."""
+    rows = [(f"{topic} {part}", "u", f"{topic}1", f"{topic}2", f"{topic}1") for topic in "ab" for part in range(6)]
+    assert not any("occur in many tasks" in text for text in cr.describe(build.judgments(pairs=rows)).warnings)
+    one = [(task, who, left.replace("b", "a"), right.replace("b", "a"), "a1") for task, who, left, right, _ in rows]
+    assert any("occur in many tasks" in text for text in cr.describe(build.judgments(pairs=one)).warnings)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.result import one_sided_annotators
+from crowdrank.numerics.graph import components
 from crowdrank.statistics.agreement import Agreement
 from crowdrank.study import Judgments, Kind, Vocabulary
 
@@ -158,6 +159,9 @@ def same_items(words: Vocabulary) -> list[str]:
     """Models on many prompts, say: who wants one ranking of them must not have tasks."""
     if len(words.tasks) < 2 or words.n_entries < RECURRING * len(words.items):
         return []
+    together = words.entry_task[1:] == words.entry_task[:-1]
+    if components(len(words.items), words.entry_item[:-1][together], words.entry_item[1:][together]).any():
+        return []  # such as documents of one topic, judged in several respects
     size = f"{len(words.items):,} items, {len(words.tasks):,} tasks"
     advice = "for one ranking over all tasks, remove or rename the column of the tasks"
     return [f"the same items occur in many tasks ({size}), and each task is ranked by itself; {advice}"]
