@@ -83,13 +83,8 @@ def compute(study: StudyFile, snapshot: Snapshot) -> Results:
     count = Counter((vote.task, name) for vote in snapshot.votes for name in vote.items)
     if not snapshot.votes:
         return _nothing(snapshot, count)
-    from crowdrank.evaluation.bootstrap import bootstrap
-    from crowdrank.methods.catalogue import fit
-    from crowdrank.methods.choice import RESAMPLED, ROUNDS, choose_method
-
     data = judgments_of(study.kind, snapshot.votes)
-    name, _ = choose_method(data)
-    consensus = bootstrap(name, data, rounds=ROUNDS) if name in RESAMPLED else fit(name, data)
+    consensus = _fitted(data)
     largest, parts = _components(consensus)
     unjudged = sum(1 for entry in snapshot.active if not count[entry])
     return Results(
@@ -106,6 +101,19 @@ def compute(study: StudyFile, snapshot: Snapshot) -> Results:
         unjudged=unjudged,
         fitted=pickle.dumps((consensus, data)),
     )
+
+
+def _fitted(data: Judgments) -> Consensus:
+    """The consensus of the method that the judgments choose."""
+    from crowdrank.methods.catalogue import fit
+    from crowdrank.methods.choice import RESAMPLED, ROUNDS, choose_method
+
+    name, _ = choose_method(data)
+    if name not in RESAMPLED:
+        return fit(name, data)
+    from crowdrank.evaluation.bootstrap import bootstrap  # here, not above: other kinds start sooner without it
+
+    return bootstrap(name, data, rounds=ROUNDS)
 
 
 def _nothing(snapshot: Snapshot, count: Counter[tuple[str, str]]) -> Results:
