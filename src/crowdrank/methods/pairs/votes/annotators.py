@@ -79,12 +79,14 @@ def _discounted(posterior: Floats, share: Floats, evidence: Floats) -> Floats:
 def _overlapping(model: MarginalModel) -> NDArray[np.bool_]:
     """Which profiles voted on an item that another one voted on too."""
     rows, n = model.rows, model.n_entries
-    first, last = np.full(n, model.n_profiles), np.full(n, -1)
+    first, last = np.full(n, model.n_profiles, np.int32), np.full(n, -1, np.int32)  # other types: 40 times as long
     for side in (rows.winner, rows.loser):
         np.minimum.at(first, side, rows.profile)
         np.maximum.at(last, side, rows.profile)
     shared = first < last
-    return np.asarray(sum_by(rows.profile, shared[rows.winner] | shared[rows.loser], model.n_profiles) > 0)
+    overlapping = np.zeros(model.n_profiles, bool)
+    overlapping[rows.profile[shared[rows.winner] | shared[rows.loser]]] = True
+    return overlapping
 
 
 def _alone_note(names: NDArray[Any]) -> tuple[str, ...]:
