@@ -62,12 +62,6 @@ BAD = [
         b"taks,left,right,winner\nt,a,b,a\n",
         ["v.csv: unknown column 'taks'", "'task'", "--column task=taks"],
     ),
-    (
-        "task_id",
-        "v.csv",
-        b"task_id,left,right,winner\nt,a,b,a\n",
-        ["v.csv: unknown column 'task_id'", "--column task=task_id"],
-    ),
     ("winner is neither", "v.csv", GOOD + b"x,a,b,q\n", ["v.csv:4: winner 'q' is neither 'a' nor 'b'"]),
     ("winner missing", "v.csv", GOOD + b"x,a,b,\n", ["v.csv:4: winner is missing"]),
     ("winner quoted empty", "v.csv", GOOD + b'x,a,b,""\n', ["v.csv:4: winner is missing"]),

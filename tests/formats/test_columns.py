@@ -116,11 +116,26 @@ def test_wrong_options(columns, wanted):
 
 
 @pytest.mark.parametrize(
-    "near", ["anotator", "annotater", "annotators", "annotator_id", "Worker_ID", "wroker", "judge_id"]
+    "near", ["anotator", "annotater", "annotators", "annotator_ids", "wroker"]
 )
 def test_a_misspelt_annotator_is_not_ignored(near):
     with pytest.raises(cr.JudgmentError, match=f"unknown column '{near}'; did you mean 'annotator'"):
         cr.judgments({near: ["ann"], "item": ["x"], "grade": [1]})
+
+
+@pytest.mark.parametrize("name", ["annotator_id", "Worker_ID", "judge_id"])
+def test_a_name_may_end_in_id(name):
+    frame = {"task_id": [7], name: ["ann"], "item_id": ["x"], "label": [1]}
+    assert grades(cr.judgments(frame)) == [("ann", 7, "x", 1.0)]
+    assert grades(cr.judgments({"annotator": ["bob"], **frame}))[0][0] == "bob"  # the plain name comes first
+
+
+def test_scores_of_judges_are_grades():
+    frame = {"model": ["m1", "m2"], "judge": ["gpt", "gpt"], "score": [7.5, 3.0]}
+    assert grades(cr.judgments(frame)) == [("gpt", "all", "m1", 7.5), ("gpt", "all", "m2", 3.0)]
+    assert cr.judgments({**frame, "rank": [1, 2]}).kinds == ("rankings",)
+    with pytest.raises(cr.JudgmentError, match="cannot tell the kind"):  # whose scores they are is not known
+        cr.judgments({"model": ["m1"], "score": [7.5]})
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from crowdrank.formats.source import TEXT_SHOWN, shorten
 from crowdrank.settings import did_you_mean
 from crowdrank.study import GoldKind, JudgmentError, Kind
 
-# Role of a column → its possible names, ours first.
+# Role of a column → its possible names, ours first; each may also end in `_id`.
 NAMES: dict[str, tuple[str, ...]] = {
     "task": ("task", "query_id", "query", "qid", "topic"),
     "annotator": ("annotator", "worker", "judge", "rater", "assessor", "voter"),
-    "item": ("item", "doc_id", "docid", "document", "candidate"),
+    "item": ("item", "doc_id", "docid", "document", "candidate", "model", "system"),
     "grade": ("grade", "relevance", "label", "rating"),
     "left": ("left", "item_a", "model_a"),
     "right": ("right", "item_b", "model_b"),
@@ -65,7 +65,7 @@ def roles(name: str, columns: Sequence[str], given: Mapping[str, str], paths: Se
         lowered[column.strip().lower()] = column
     found = dict(given)
     for role, names in NAMES.items():
-        present = [lowered[alias] for alias in names if alias in lowered]
+        present = [lowered[alias] for alias in (*names, *(f"{name}_id" for name in names)) if alias in lowered]
         if role not in found and present:
             found[role] = present[0]
     return found
@@ -78,6 +78,8 @@ def kind_of(
     found = roles(name, columns, given, paths)
     if "worker" in columns and "item" not in found and found.get("task") == "task":
         found["item"] = found.pop("task")  # in crowd-kit's files a task is what is judged
+    if {"annotator", "item", "score"} <= found.keys() and not {"grade", "rank"} & found.keys():
+        found["grade"] = found.pop("score")  # what an annotator gives an item
     if {"left", "right", "winner"} <= found.keys():
         return "pairs", _checked(name, columns, found, ("left", "right", "winner"), (*OPTIONAL, *PAIR_COLUMNS))
     if {"winner", "loser"} <= found.keys():
@@ -152,7 +154,7 @@ def _misspelt(column: str, alias: str) -> bool:
     """Could someone have meant `alias`?"""
     if len(alias) < SHORTEST_CHECKED or len(column) > 2 * len(alias) or column in NOT_MISSPELT:
         return False
-    if column == f"{alias}_id" or sorted(column) == sorted(alias):
+    if sorted(column) == sorted(alias):
         return True
     match = difflib.SequenceMatcher(None, column, alias)
     return match.real_quick_ratio() >= SIMILAR and match.quick_ratio() >= SIMILAR and match.ratio() >= SIMILAR
