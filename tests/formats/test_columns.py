@@ -115,9 +115,7 @@ def test_wrong_options(columns, wanted):
         cr.judgments({"user": ["u"], "item": ["x"], "grade": [1]}, columns=columns)
 
 
-@pytest.mark.parametrize(
-    "near", ["anotator", "annotater", "annotators", "annotator_ids", "wroker"]
-)
+@pytest.mark.parametrize("near", ["anotator", "annotater", "annotators", "annotator_ids", "wroker"])
 def test_a_misspelt_annotator_is_not_ignored(near):
     with pytest.raises(cr.JudgmentError, match=f"unknown column '{near}'; did you mean 'annotator'"):
         cr.judgments({near: ["ann"], "item": ["x"], "grade": [1]})

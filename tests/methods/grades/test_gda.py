@@ -102,7 +102,8 @@ def test_scales_come_together(build):
     consensus = GDA().fit(build.judgments(grades=rows))
     assert spearmanr(consensus.score, relevance)[0] > 0.94
     informative = as_column(consensus, "informativeness")
-    assert informative["a2"] > informative["a1"] > informative["a0"] > 0.1  # finer grades are more informative
+    binary, five, hundred = (np.mean([informative[f"a{a}"] for a in range(kind, 9, 3)]) for kind in range(3))
+    assert hundred > five > binary > 0.1  # finer grades are more informative
     assert consensus.curves.filter(pl.col("annotator") == "a2").height == 20
 
 
@@ -343,3 +344,31 @@ def test_halves_of_people_with_opinions_differ_as_their_intervals_say(build, lev
         error = np.hypot(*((each.high - each.low) / (2 * 1.96) for each in found))
         near.append(np.abs(found[0].score - found[1].score) <= 1.96 * error)
     assert np.mean(near) >= 0.88
+
+
+def small_crowd(items, annotators, repeats, signal, seed, *, levels):
+    """Honest, similar annotators of a small study: true scores, and grades with as much noise as a standard normal."""
+    rng = np.random.default_rng(seed)
+    item, annotator = (part.ravel() for part in np.indices((items, annotators, repeats))[:2])
+    truth, strictness = signal * rng.normal(size=items), rng.normal(0, 0.5, annotators)
+    grade = truth[item] + strictness[annotator] + rng.normal(size=len(item))
+    if levels:
+        grade = np.clip(np.round(1.2 * grade + (levels - 1) / 2), 0, levels - 1)
+    return truth, cr.judgments({"annotator": annotator, "item": item, "grade": grade})
+
+
+@pytest.mark.parametrize(("items", "annotators", "repeats", "levels"), [(7, 3, 5, 0), (30, 5, 1, 0), (7, 3, 5, 5)])
+def test_few_grades_of_pure_noise_are_not_called_certain(items, annotators, repeats, levels):
+    fits = [GDA().fit(small_crowd(items, annotators, repeats, 0.0, seed, levels=levels)[1]) for seed in range(8)]
+    assert np.mean([np.mean((fit.low > 0) | (fit.high < 0)) for fit in fits]) < 0.12
+
+
+@pytest.mark.parametrize(("items", "annotators", "levels"), [(7, 10, 0), (7, 10, 5), (30, 5, 0), (30, 5, 5)])
+def test_few_grades_of_similar_annotators_are_used_as_well_as_their_mean(items, annotators, levels):
+    """The mean is the best estimate where annotators differ in strictness alone and everybody grades everything."""
+    ours, means = [], []
+    for seed in range(16):
+        truth, study = small_crowd(items, annotators, 1, 0.7, seed, levels=levels)
+        ours.append(spearmanr(GDA().fit(study).score, truth).statistic)
+        means.append(spearmanr(cr.fit("mean", study).score, truth).statistic)
+    assert np.mean(ours) > np.mean(means) - 0.04

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,33 @@ ROWS_AT_ONCE = 1 << 16
 SMALLEST = 1e-300  # probability whose logarithm is taken
 DIFFICULTY_NODES = 5
 DIFFICULTY_SPREAD = 0.5  # of log ε
-SLOPE_SPREAD, INTERCEPT_SPREAD = 0.5, 1.0  # of annotators around the crowd, chosen by how well rankings agree with gold
+
+
+class CurveSpread(NamedTuple):
+    """How much curves differ, as standard deviations.
+
+    Most differences concern all grades of an annotator together. Were those of each grade independent, few grades would
+    fit any of them.
+    """
+
+    precision: float  # all slopes larger or smaller, by this share
+    strictness: float  # the same grades at another relevance
+    extremes: float  # a preference for the ends of the scale, or for its middle
+    slope: float  # of each level by itself
+    intercept: float
+
+    def precision_matrix(self, slope: Floats) -> Floats:
+        """The inverse covariance of slopes and intercepts around curves with these slopes."""
+        bend = slope**2 - (slope**2).mean()
+        eye = np.eye(len(slope))
+        slopes = self.slope**2 * eye + self.precision**2 * np.outer(slope, slope)
+        shift = self.strictness**2 * np.outer(slope, slope) + self.extremes**2 * np.outer(bend, bend)
+        zero = np.zeros_like(eye)
+        return np.linalg.inv(np.block([[slopes, zero], [zero, self.intercept**2 * eye + shift]]))
+
+
+OF_ANNOTATORS = CurveSpread(precision=0.6, strictness=0.8, extremes=0.3, slope=0.1, intercept=0.2)  # around the crowd
+OF_CROWDS = CurveSpread(precision=1.0, strictness=0.5, extremes=1.0, slope=0.1, intercept=0.1)  # around the start
 LONGEST_STEP = 2.0
 
 
@@ -200,8 +227,9 @@ class CurveFit:
         self.rows, self.ordered, self.difficulty = rows, ordered, difficulty
         self.scale_levels = scales.n_levels
         self.n_levels = scales.n_levels[rows.scale]
-        self.precision = max(shrinkage, 1e-6) / np.array([SLOPE_SPREAD**2, INTERCEPT_SPREAD**2])
         self.start = self.crowd = initial_crowd(rows, scales)
+        self.precision = max(shrinkage, 1e-6) * self._precisions(OF_ANNOTATORS)
+        self.crowd_precision = self._precisions(OF_CROWDS)
         self.theta = self.crowd.centre[rows.scale]  # slopes, then intercepts of each profile
         self.most = self.theta.shape[1] // 2
         n, wide = rows.n_profiles, 2 * self.most
@@ -214,6 +242,15 @@ class CurveFit:
         self.judgments = kernels.ProfileJudgments(
             rows.profile_starts, rows.entry[rows.by_profile], rows.level[rows.by_profile], rows.scale
         )
+
+    def _precisions(self, spread: CurveSpread) -> Floats:
+        """For each scale; levels that it does not have stay where they are."""
+        most = self.start.centre.shape[1] // 2
+        found = np.zeros((len(self.scale_levels), 2 * most, 2 * most))
+        for scale, n in enumerate(self.scale_levels):
+            used = np.r_[:n, most : most + n]
+            found[scale][np.ix_(used, used)] = spread.precision_matrix(self.start.centre[scale, :n])
+        return found
 
     def _use_nodes(self, narrowest: float) -> None:
         """Use a grid for posteriors with this standard deviation."""
@@ -244,8 +281,9 @@ class CurveFit:
         self.by_profile(lambda r, _: log_curves(*_groups(rows.profile_starts, r), parameters, nodes, self.table))
         evidence = self.update_posteriors()
         deviation = self.theta - self.crowd.centre[rows.scale]
-        penalty = float((deviation**2).sum(axis=0) @ np.repeat(self.precision, self.most))
-        return evidence - (penalty + float(((self.crowd.centre - self.start.centre) ** 2).sum())) / 2
+        from_start = self.crowd.centre - self.start.centre
+        penalty = _penalty(deviation, self.precision[rows.scale]) + _penalty(from_start, self.crowd_precision)
+        return evidence - penalty / 2
 
     def update_posteriors(self) -> float:
         """Update the posteriors of all entries given the table of the curves; return the logarithm of the evidence."""
@@ -304,9 +342,11 @@ class CurveFit:
         from_start, wide = self.crowd.centre - self.start.centre, 2 * self.most
         step, information = np.zeros_like(from_start), np.ones_like(from_start)
         for scale, part in enumerate(equations.reshape(len(from_start), wide * (wide + 1))):
-            matrix = part[: wide * wide].reshape(wide, wide) + np.eye(wide)
-            information[scale] = np.diag(matrix)
-            step[scale] = np.linalg.solve(matrix, part[wide * wide :] - from_start[scale])
+            n, own = self.scale_levels[scale], self.crowd_precision[scale]
+            used = np.r_[:n, self.most : self.most + n]
+            matrix = (part[: wide * wide].reshape(wide, wide) + own)[np.ix_(used, used)]
+            information[scale, used] = np.diag(matrix)
+            step[scale, used] = np.linalg.solve(matrix, (part[wide * wide :] - own @ from_start[scale])[used])
         return step, information
 
     def _move_profiles(self, step: Floats) -> None:
@@ -350,6 +390,11 @@ class CurveFit:
         found = gaussians(slope, intercept, self.n_levels)
         free = 2 * self.n_levels - np.einsum("aii->a", self.steps.response)
         return Curves(found, self.nodes, self.posterior, self.table, free, Fit(step + 1, converged, value))
+
+
+def _penalty(deviation: Floats, precision: Floats) -> float:
+    """The sum of dᵀ P d."""
+    return float(np.einsum("ai,aij,aj->", deviation, precision, deviation, optimize=True))
 
 
 def _groups(starts: NDArray[np.int64], rows: slice) -> tuple[int, int]:

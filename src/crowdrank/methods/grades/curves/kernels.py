@@ -51,7 +51,7 @@ class CurvePrior(NamedTuple):
     """A normal distribution of the profiles' parameters around the crowd's."""
 
     deviation: Floats  # of each profile's parameters from the crowd's
-    precision: Floats  # of slopes, of intercepts
+    precision: Floats  # a matrix for each scale
 
 
 class NewtonSteps(NamedTuple):
@@ -132,12 +132,27 @@ def newton_steps(first, last, judgments, posterior, curves, nodes, table, prior,
                 shifted = slope[p, g] + curves.shift[p]
                 by_slope[g, q] = x[q] * sharpness[q] + 2 * curves.half_variance[p] * shifted * (1 - sharpness[q])
         _gradient_and_information(size, count, table[p], by_slope, gradient, matrix)
-        for i in range(2 * size):
-            precision, column = prior.precision[i // size], i + (most - size) * (i // size)
-            gradient[i] -= precision * prior.deviation[p, column]
-            matrix[i, i] += precision
+        _add_prior(p, size, prior.precision[judgments.scale[p]], prior.deviation, gradient, matrix)
         invert(matrix, 2 * size)
         _record_step(p, size, matrix, gradient, prior, judgments.scale[p], found, total)
+
+
+@kernel(inline="always")
+def _column(i, size, wide):
+    """Where parameter i of a profile stands in tables with columns for the longest scale: slopes, then intercepts."""
+    return i if i < size else i - size + wide // 2
+
+
+@kernel
+def _add_prior(p, size, precision, deviation, gradient, matrix):
+    """Subtract the slope of the prior's penalty from the gradient; add its precision to the information."""
+    wide = precision.shape[0]
+    for i in range(2 * size):
+        row = _column(i, size, wide)
+        for j in range(2 * size):
+            column = _column(j, size, wide)
+            gradient[i] -= precision[row, column] * deviation[p, column]
+            matrix[i, j] += precision[row, column]
 
 
 @kernel
@@ -185,20 +200,30 @@ def _record_step(p, size, inverse, gradient, prior, scale, found, total):
 
     The matrix of a profile has `size` slopes and `size` intercepts; the tables have columns for the longest scale.
     """
-    wide = found.step.shape[1]
+    wide, precision = found.step.shape[1], prior.precision[scale]
     base = scale * wide * (wide + 1)
     for i in range(2 * size):
-        own, row = prior.precision[i // size], i + (wide // 2 - size) * (i // size)
-        step = 0.0
+        row = _column(i, size, wide)
+        found.step[p, row] = 0.0
         for j in range(2 * size):
-            other, column = prior.precision[j // size], j + (wide // 2 - size) * (j // size)
-            step += inverse[i, j] * gradient[j]
-            found.response[p, row, column] = inverse[i, j] * other
-            total[base + row * wide + column] -= own * inverse[i, j] * other
-        found.step[p, row] = step
+            column, response = _column(j, size, wide), 0.0
+            for k in range(2 * size):
+                response += inverse[i, k] * precision[_column(k, size, wide), column]
+            found.step[p, row] += inverse[i, j] * gradient[j]
+            found.response[p, row, column] = response
         found.variance[p, row] = inverse[i, i]
-        total[base + row * wide + row] += own
-        total[base + wide * wide + row] += own * (prior.deviation[p, row] + step)
+    for i in range(2 * size):
+        row = _column(i, size, wide)
+        for j in range(2 * size):
+            column = _column(j, size, wide)
+            value = precision[row, column]
+            for k in range(2 * size):
+                at = _column(k, size, wide)
+                value -= precision[row, at] * found.response[p, at, column]
+            total[base + row * wide + column] += value
+            total[base + wide * wide + row] += precision[row, column] * (
+                prior.deviation[p, column] + found.step[p, column]
+            )
 
 
 @kernel
