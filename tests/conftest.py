@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before several processes test: what each of them, and every command they run, would compile for itself."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if getattr(config.option, "numprocesses", None):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of one process would wait for those of the others
         ways = [subprocess.Popen([sys.executable, "-c", COMPILE.format(ties=ties)]) for ties in (0.0, 0.3)]
         assert [way.wait() for way in ways] == [0, 0]
 
