@@ -18,7 +18,7 @@ demo: $(VENV)/installed
 	$(BIN)/crowdrank compare examples/votes.csv --gold examples/gold.csv
 
 test: $(VENV)/installed-dev browser
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests of reports open them in Chromium; without it they are skipped, or fail where CI is set.
 browser:

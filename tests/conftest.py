@@ -6,6 +6,8 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
@@ -25,6 +27,23 @@ browser = chromium.browser  # one for all tests: a process can run one only
 # The first call of a kernel compiles it, on a fresh machine for longer than hypothesis allows an example to take.
 settings.register_profile("crowdrank", deadline=None)
 settings.load_profile("crowdrank")
+
+# Small studies are ranked without the kernels of votes until these are compiled, which takes twice as long.
+COMPILE = """
+import crowdrank as cr
+from crowdrank.warming import kernels_only
+with kernels_only():
+    cr.fit("crowd-bt", cr.simulate.pairs(items=6, annotators=4, votes=60, ties={ties}, seed=1).judgments)
+"""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before several processes test: what each of them, and every command they run, would compile for itself."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if getattr(config.option, "numprocesses", None):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of one process would wait for those of the others
+        ways = [subprocess.Popen([sys.executable, "-c", COMPILE.format(ties=ties)]) for ties in (0.0, 0.3)]
+        assert [way.wait() for way in ways] == [0, 0]
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ def test_disconnected_tasks_get_a_note(case, studies):
 
 def test_many_small_tasks(main_case, studies):
     """Thousands of tasks of three items are fitted in time; a note says if not converged."""
-    tasks = 1_000 if main_case.name in SLOW else 5_000
+    tasks = 1_000 if main_case.name in SLOW else 2_000
     main_case.fit(studies.many_tasks(main_case.kind, tasks=10))  # compiles
     judgments = studies.many_tasks(main_case.kind, tasks)
     start = time.perf_counter()

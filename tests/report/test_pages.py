@@ -28,6 +28,11 @@ HOSTILE = [
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick(few_draws: None) -> None:
+    """Nothing that is checked here depends on the number of draws."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reports")

@@ -33,7 +33,7 @@ class Crowd:
                     return got.json()
             except httpx2.HTTPError:
                 pass
-            await asyncio.sleep(0.05 + random.random() / 10)
+            await asyncio.sleep(0.2 + random.random() / 2)  # fifty that ask at once would keep it from starting
         return None
 
     async def works(self, more: int) -> None:

@@ -187,6 +187,20 @@ def test_few_votes_without_kernels_give_the_same(free, finely, monkeypatch):
         assert other == pytest.approx(one, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize("weight", [1e4, 1e6])
+def test_votes_that_count_a_million_times_leave_a_posterior_of_quality(weight, monkeypatch):
+    """Close to good annotators there is none who guesses, however often these answered against the scores."""
+    table = votes(11, ("ties",))
+    table = replace(table, weight=np.full(len(table), weight))
+    found = []
+    for limit in (0, 1000):
+        monkeypatch.setattr(few_votes, "are_few", lambda count, *_: count <= limit)  # noqa: B023
+        model = model_of(table, ("ties",), False)
+        found.append(model.evaluate(2 * point(model, 11), crowd(finely=True).qualities, HYPER).posterior)
+    np.testing.assert_allclose(found[0].sum(axis=1), 1)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-9)
+
+
 def test_all_fits_of_a_process_take_the_same_way(monkeypatch):
     """NumPy and kernels round differently: a fit must not change because another one compiled these."""
     kernel = object()

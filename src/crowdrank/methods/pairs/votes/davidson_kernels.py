@@ -222,7 +222,7 @@ def _rescale(work):
 
 
 @kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
-def _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order):
+def _multiply_votes(rows, start, end, tau, n_types, work, votes, begin, kept, logs, order):
     """Multiplies the chances of the votes; minus their log-likelihood. The products become the posterior."""
     _, _, _, kind, weight = rows
     value, since, heavy = 0.0, 0, False
@@ -245,7 +245,8 @@ def _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order
             value -= _rescale(work)
             since = 0
     if heavy:
-        value -= include_logs(work[PRODUCT:FACTOR], logs)
+        # Not of the places that are not used: a vote that counts a million times would make them probable.
+        value -= include_logs(work[PRODUCT : PRODUCT + n_types], logs)
     return value - _rescale(work)
 
 
@@ -286,7 +287,7 @@ def davidson_marginal(rows, starts, first, last, score, ties, bias, qualities, o
             work[ETA + g], work[NOT_ETA + g], work[HALF_RATE + g] = (1 + rate) / 2, (1 - rate) / 2, rate / 2
             work[PRODUCT + g] = qualities.share[k, g] if g < n_types else 0.0
             logs[g] = 0.0
-        value += _multiply_votes(rows, start, end, tau, work, votes, begin, kept, logs, order)
+        value += _multiply_votes(rows, start, end, tau, n_types, work, votes, begin, kept, logs, order)
         for g in range(n_types):
             posterior[k, g] = work[PRODUCT + g]
         if order == VALUE:
