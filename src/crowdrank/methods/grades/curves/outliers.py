@@ -15,14 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.methods.leave_one_out import PRAISE, PRAISED
 from crowdrank.study import Floats
 
 FAR = 3.0  # standard deviations; 1 of 700 honest annotators is further away
 VIRTUAL, USUAL_SPREAD = 4.0, 0.08  # annotators of a crowd whose quality has this standard deviation
-PRAISED = 2.0  # standard errors above a coin toss
 WEAK = 0.65
 LITTLE_AGREEMENT = 0.6  # median quality
-PRAISE = ("weak", "informative")
 
 
 def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
