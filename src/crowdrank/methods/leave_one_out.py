@@ -56,19 +56,19 @@ def _covariance(
 ) -> tuple[Codes, Floats, Floats]:
     """Per group: its annotator, the covariance of its values with the means of the others, and its variance."""
     others, known = _mean_of_others(annotator, entry, value, n_entries)
-    group, annotator, own, others = group[known], annotator[known], value[known], others[known]
-    _, first, group = np.unique(group, return_index=True, return_inverse=True)
-    count = np.bincount(group).astype(np.float64)
+    annotator, own, others = annotator[known], value[known], others[known]
+    _, first, row_group = np.unique(group[known], return_index=True, return_inverse=True)
+    count = np.bincount(row_group).astype(np.float64)
     size = len(count)
 
     def centred(values: Floats) -> Floats:
-        return np.asarray(values - (sum_by(group, values, size) / count)[group])
+        return np.asarray(values - (sum_by(row_group, values, size) / count)[row_group])
 
     own, others = centred(own), centred(others)
-    own_squared, others_squared = sum_by(group, own**2, size), sum_by(group, others**2, size)
+    own_squared, others_squared = sum_by(row_group, own**2, size), sum_by(row_group, others**2, size)
     differ = (others_squared > ROUNDING * count * value.var()) & (count > 1)
     variance = np.where(differ, own_squared * others_squared / np.maximum(count - 1, 1.0), 0.0)
-    return annotator[first], np.where(differ, sum_by(group, own * others, size), 0.0), variance
+    return annotator[first], np.where(differ, sum_by(row_group, own * others, size), 0.0), variance
 
 
 def _mean_of_others(annotator: Codes, entry: Codes, value: Floats, n_entries: int) -> tuple[Floats, NDArray[np.bool_]]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods.grades.curves.outliers import graded_verdicts
 
 GRADED = ["gda", "gda-pw", "mean", "rasch", "dawid-skene", "majority-vote", "borda", "plackett-luce"]
 
@@ -179,3 +180,12 @@ def test_random_lists_are_not_praised_for_agreeing_with_themselves(method):
         praised, honest = [*praised, *good[random]], [*honest, *good[~random]]
     assert np.mean(praised) <= PRAISED_BY_CHANCE + 2 * np.sqrt(PRAISED_BY_CHANCE / len(praised))
     assert np.mean(honest) >= 0.8
+
+
+def test_who_never_agrees_differs_however_wide_the_crowd():
+    """A crowd of many opinions accuses nobody. But 300 grades that say the opposite are not too few to tell."""
+    quality = np.r_[np.linspace(0.35, 1.0, 40), 0.3, 0.5, 0.5]
+    evidence = np.r_[np.full(40, 60.0), 300.0, 3000.0, 30.0]
+    verdict = graded_verdicts(quality, evidence)
+    assert verdict[-3:].tolist() == ["differs from the consensus", "differs from the consensus", "unclear"]
+    assert not np.isin(verdict, ("random", "reversed")).any()
