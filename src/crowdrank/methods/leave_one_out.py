@@ -57,7 +57,8 @@ def _covariance(
     """Per group: its annotator, the covariance of its values with the means of the others, and its variance."""
     others, known = _mean_of_others(annotator, entry, value, n_entries)
     annotator, own, others = annotator[known], value[known], others[known]
-    _, first, row_group = np.unique(group[known], return_index=True, return_inverse=True)
+    _, first, numbers = np.unique(group[known], return_index=True, return_inverse=True)
+    row_group = numbers.astype(np.int32)
     count = np.bincount(row_group).astype(np.float64)
     size = len(count)
 
@@ -73,7 +74,7 @@ def _covariance(
 
 def _mean_of_others(annotator: Codes, entry: Codes, value: Floats, n_entries: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Per row: the mean value of its entry by other annotators, and whether there are any."""
-    _, pair = np.unique((annotator.astype(np.int64) << 32) | entry, return_inverse=True)
+    pair = np.unique((annotator.astype(np.int64) << 32) | entry, return_inverse=True)[1].astype(np.int32)
     count = np.bincount(entry, minlength=n_entries)[entry] - np.bincount(pair)[pair]
     total = sum_by(entry, value, n_entries)[entry] - sum_by(pair, value, int(pair.max()) + 1)[pair]
     return total / np.maximum(count, 1), count > 0
