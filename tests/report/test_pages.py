@@ -100,7 +100,7 @@ def test_fifty_rows_are_printed_in_the_order_chosen(ranked, opened):
     assert rows.count() == 25  # as before
     page.locator("#ranking th button", has_text="judgments").click()
     page.emulate_media(media="print")
-    assert rows.count() == 50
+    page.wait_for_function("document.querySelectorAll('#ranking tbody tr').length === 50")  # after the next frame
     counts = [int(text) for text in page.locator("#ranking tbody tr td:nth-child(8)").all_text_contents()]
     assert counts == sorted(counts, reverse=True)
     assert page.locator(".printed").first.text_content() == "The first 50 of 60 rows are printed."
