@@ -106,10 +106,18 @@ def test_a_method_that_cannot_is_a_note(build):
     gold = Gold(study.vocabulary, np.array([1.0, 0.0, 0.0, 1.0]), "grade")
     found = compare(study, gold, ["mean", "bradley-terry"])
     assert list(found.evaluations) == ["bradley-terry"]
-    assert found.notes[0].startswith("mean: mean needs")
+    assert found.notes[0].startswith("mean: needs grades")
     assert len(found.tests) == 0
-    with pytest.raises(JudgmentError, match="no method could be fitted: mean: mean needs"):
+    with pytest.raises(JudgmentError, match="no method could be fitted: mean: needs grades"):
         compare(study, gold, ["mean"])
+
+
+def test_the_same_refusal_of_several_methods_is_one_note(build):
+    study = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("u", "ann", "a", "b", "b")])
+    gold = Gold(study.vocabulary, np.array([1.0, 0.0, 0.0, 1.0]), "grade")
+    found = compare(study, gold, ["mean", "rasch", "bradley-terry"])
+    assert found.notes[0].startswith("mean, rasch: needs grades")
+    assert sum("needs grades" in note for note in found.notes) == 1
 
 
 def test_one_task_cannot_be_tested(build):

@@ -95,6 +95,24 @@ def test_it_prints_in_black_on_white_and_without_tools(ranked, opened):
     assert view.page.pdf(format="A4")[:4] == b"%PDF"
 
 
+def test_fifty_rows_are_printed_in_the_order_chosen(ranked, opened):
+    from playwright.sync_api import expect
+
+    page = opened(ranked).page
+    rows = page.locator("#ranking tbody tr")
+    count = "matchMedia('print').addEventListener('change', () => { window.printed ??= %s })"
+    page.evaluate(count % "document.querySelectorAll('#ranking tbody tr').length")
+    page.pdf(format="A4")
+    assert page.evaluate("window.printed") == 50
+    assert rows.count() == 25  # as before
+    page.locator("#ranking th button", has_text="judgments").click()
+    page.emulate_media(media="print")
+    expect(rows).to_have_count(50)  # after the next frame
+    counts = [int(text) for text in page.locator("#ranking tbody tr td:nth-child(8)").all_text_contents()]
+    assert counts == sorted(counts, reverse=True)
+    assert page.locator(".printed").first.text_content() == "The first 50 of 60 rows are printed."
+
+
 def test_without_scripts_the_whole_ranking_is_there(ranked, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

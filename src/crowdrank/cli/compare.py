@@ -34,7 +34,7 @@ def compare(
     limit: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="How long each method may take; slower ones are left out.", min=0.001),
-    ] = 10.0,
+    ] = 20.0,
     out: options.Out = None,
     report: options.Report = None,
     column: options.Columns = None,

@@ -30,7 +30,7 @@ from crowdrank.study import Frame, Gold, JudgmentError, Judgments, Vocabulary, c
 
 LEVEL = 0.05  # a difference is significant below this
 MANY_PAIRS = 1_000_000  # above this, methods that write out pairs take a minute and more
-LIMIT = 10.0  # seconds for each method: all of them on 58k grades take two minutes
+LIMIT = 20.0  # seconds for each method: all of them on 58k grades take less than two minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,8 @@ def _fit_all(
     limit: float | None,
 ) -> tuple[dict[str, Consensus], dict[str, float], list[str]]:
     """The consensus of each method and its seconds; and notes about those that could not be fitted."""
-    fitted, seconds, failed, slow = {}, {}, [], []
+    fitted, seconds, slow = {}, {}, []
+    failed: dict[str, list[str]] = {}  # error → methods
     for done, (label, each) in enumerate(methods.items()):
         report("comparing", done, len(methods))
         report(label, 0, 1)
@@ -222,15 +223,16 @@ def _fit_all(
                 fitted[label] = _fitted(each, judgments, gold, fold)
                 seconds[label] = spent()
         except (JudgmentError, SettingError) as error:
-            failed.append(f"{label}: {error}")
+            failed.setdefault(str(error).removeprefix(f"{each.description.name} "), []).append(label)
         except TimeLimitError:
             slow.append(label)
     report("comparing", len(methods), len(methods))
+    notes = [f"{', '.join(labels)}: {error}" for error, labels in failed.items()]
     if slow:
-        failed.append(
+        notes.append(
             f"not compared: {', '.join(slow)}; not ready after {limit:g} seconds; raise the limit to wait longer"
         )
-    return fitted, seconds, failed
+    return fitted, seconds, notes
 
 
 def _load(chosen: Any, judgments: Judgments) -> None:

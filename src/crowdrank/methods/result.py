@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus, Fit, parts_per_task, rank_within
 from crowdrank.convert import as_rankings
 from crowdrank.methods.intervals import independent_gap_error, score_intervals
+from crowdrank.methods.leave_one_out import withdraw_praise
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.verdicts import verdicts
 from crowdrank.numerics.agreement import concordance, count_answers, pair_agreement, preference_variance
@@ -76,7 +77,10 @@ def make_consensus(
     vocabulary = judgments.vocabulary
     rank = rank_within(score, vocabulary.entry_task)
     if annotators is None:
-        annotators = annotator_columns(judgments, *_agreement_with_ranks(judgments, rank))
+        quality, evidence = _agreement_with_ranks(judgments, rank)
+        verdict = verdicts(quality, evidence)
+        withdraw_praise(verdict, judgments)
+        annotators = annotator_columns(judgments, quality, verdict=verdict)
     intervals: dict[str, Any] = {"low": low, "high": high}
     if spread is not None:
         intervals = score_intervals(score, rank, vocabulary, spread, mean)._asdict()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crowdrank.study import Floats
 
+DIFFERS = "differs from the consensus"
 N_QUALITIES = 25
 WIDTH = 1 / N_QUALITIES
 QUALITY = (np.arange(N_QUALITIES) + 0.5) * WIDTH  # .02, .06, … .98

@@ -81,18 +81,19 @@ def _strangest(consensus: Consensus, fit: Misfit | None, order: Any) -> list[Htm
     if fit is None:
         return []
     code = {each: number for number, each in enumerate(consensus.vocabulary.annotators)}
-    rows: list[tuple[Html, Html, float]] = []
+    words = consensus.vocabulary
+    rows: list[tuple[Html, Html, Html, float]] = []
     for each in consensus.annotator_columns["annotator"][order[:STRANGEST]]:
         for part, row in fit.strangest(code[each], 3):
             if part.chance[row] < UNLIKELY:
-                rows.append((name(each), _answer(consensus, part, row), float(part.chance[row])))
+                task = name(words.tasks[words.entry_task[part.entry[row]]])
+                rows.append((name(each), task, _answer(consensus, part, row), float(part.chance[row])))
     if not rows:
         return []
-    columns: dict[str, Sequence[Any]] = {
-        "annotator": [r[0] for r in rows],
-        "said": [r[1] for r in rows],
-        "chance": [r[2] for r in rows],
-    }
+    titles = "annotator", "task", "said", "chance"
+    columns: dict[str, Sequence[Any]] = {title: [row[at] for row in rows] for at, title in enumerate(titles)}
+    if len(words.tasks) == 1:
+        del columns["task"]
     return [
         heading("Strangest answers"),
         table("strangest", columns, caption="Answers that the scores make unlikely, of the annotators trusted least"),
@@ -103,6 +104,8 @@ def _answer(consensus: Consensus, part: Residuals, row: int) -> Html:
     words = consensus.vocabulary
     item = name(words.items[words.entry_item[part.entry[row]]])
     if part.kind == "grades":
-        return Html(f"{item}: level {part.value[row]:g}, {part.expected[row]:.1f} expected")
+        level, steps = part.value[row], np.arange(len(part.scale))
+        expected = np.interp(part.expected[row], steps, part.scale)
+        return Html(f"{item}: {part.scale[int(level)]:g}, where {expected:.1f} is expected")
     other = name(words.items[words.entry_item[part.other[row]]])
     return Html(f"{item} {'=' if part.value[row] == 0 else '›' if part.value[row] > 0 else '‹'} {other}")

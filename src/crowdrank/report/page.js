@@ -17,21 +17,28 @@
       .then(() => place.setAttribute("data-drawn", "yes"))
       .catch((error) => { place.textContent = "This chart could not be drawn."; console.error(error); });
   }
-  const step = 25;
+  const step = 25, printed = 50, printing = matchMedia("print");
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0], rows = [...body.rows];
     const tools = document.getElementById(table.id.replace(/-table$/, "-tools"));
     const search = tools?.querySelector("input"), select = tools?.querySelector("select");
     const more = tools?.querySelector("button"), count = tools?.querySelector("output");
     let limit = step, order = rows.slice();
-    rows.forEach((row, number) => { row.dataset.at = number; row.dataset.text = row.textContent.toLowerCase(); });
+    const note = table.parentElement.nextElementSibling;  // how many rows are printed
+    rows.forEach((row, number) => {
+      row.dataset.at = number;
+      row.dataset.text = row.textContent.toLowerCase();
+      row.classList.remove("beyond");  // without this script all rows are there
+    });
     const show = () => {
       const words = (search?.value ?? "").trim().toLowerCase(), task = select?.value ?? "";
       const found = order.filter((row) => (!words || row.dataset.text.includes(words)) && (!task || row.dataset.task === task));
-      const shown = tools ? found.slice(0, limit) : found;
+      const shown = printing.matches ? found.slice(0, printed) : tools ? found.slice(0, limit) : found;
       body.replaceChildren(...shown);
       if (count) count.textContent = `${shown.length.toLocaleString("en")} of ${found.length.toLocaleString("en")} rows shown`;
       if (more) more.hidden = shown.length === found.length;
+      if (note?.classList.contains("printed"))
+        note.textContent = shown.length < found.length ? `The first ${shown.length} of ${found.length.toLocaleString("en")} rows are printed.` : "";
     };
     table.querySelectorAll("th button").forEach((button) => button.addEventListener("click", () => {
       const head = button.closest("th"), column = head.cellIndex, number = head.classList.contains("n");
@@ -50,6 +57,7 @@
     search?.addEventListener("input", () => { limit = step; show(); });
     select?.addEventListener("change", () => { limit = step; show(); });
     more?.addEventListener("click", () => { limit += 4 * step; show(); });
+    printing.addEventListener("change", show);
     show();
   }
   for (const tools of document.querySelectorAll(".tools")) tools.hidden = false;

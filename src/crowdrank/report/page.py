@@ -168,13 +168,14 @@ def figure(chart: Any, label: str, caption: str = "") -> Html:
 
 
 def cell(value: object) -> Html:
-    """A number with four digits, or text."""
+    """A number with three digits after the point, or what there is of a smaller one; or text."""
     if value is None or value != value:
         return Html("")
     if isinstance(value, bool):
         return Html("yes" if value else "no")
     if isinstance(value, float):
-        return Html(f"{value:.3f}" if abs(value) < 1e5 else f"{value:.4g}")
+        usual = value == 0 or 5e-4 <= abs(value) < 1e5
+        return Html(f"{value:.3f}" if usual else f"{value:.1g}" if abs(value) < 1 else f"{value:.4g}")
     return text(f"{value:,}" if isinstance(value, int) else value)
 
 

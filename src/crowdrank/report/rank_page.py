@@ -136,7 +136,7 @@ def _ranking_section(
     columns |= _grade_columns(consensus, shown)
     if judgments is not None:
         columns |= _judgment_columns(consensus, judgments, fit, shown)
-    chart_of = f"The best items of task {words.tasks[0]}" if several else "The best items"
+    chart_of = f"The best items{_of_first_task(consensus)}"
     chart = figure(
         ranking.intervals(consensus),
         f"{chart_of} with their scores",
@@ -153,6 +153,12 @@ def _ranking_section(
     if sampled:
         body.append(_summary(consensus, order))
     return Section("Ranking", body)
+
+
+def _of_first_task(consensus: Consensus) -> str:
+    """Which task a chart shows."""
+    tasks = consensus.vocabulary.tasks
+    return f" of task {tasks[0]}" if len(tasks) > 1 else ""
 
 
 def _shown(consensus: Consensus, order: NDArray[np.intp]) -> tuple[NDArray[np.intp], bool]:
@@ -210,11 +216,11 @@ def _judgment_columns(
     return columns
 
 
-def _average_wins(consensus: Consensus, slope: float) -> Floats:
+def _average_wins(consensus: Consensus, slopes: Floats) -> Floats:
     """The chance of each entry to win against a random other one of its task, by the fitted logistic curve."""
     wins = np.full(len(consensus.score), np.nan)
     starts = consensus.vocabulary.task_starts
-    for first, end in pairwise(starts):
+    for slope, (first, end) in zip(slopes, pairwise(starts), strict=True):
         entries = first + np.flatnonzero(~np.isnan(consensus.score[first:end]))
         if len(entries) < 2:
             continue
@@ -231,14 +237,15 @@ def _close_calls(consensus: Consensus, judgments: Judgments | None) -> Section:
     if len(ranking.top_entries(consensus)) < 2:
         return Section("Close calls", body)
     if consensus.gap_error is not None:
-        what = "Probability that each of the best items is truly above the next"
+        what = f"Probability that each of the best items{_of_first_task(consensus)} is truly above the next"
         body.append(figure(ranking.neighbour_chances(consensus), what, f"{what}. Blue: at least 95 %."))
     if judgments is not None and (len(judgments.pairs) or len(judgments.rankings)):
         met = ranking.meetings(judgments, ranking.top_entries(consensus))[1]
         if not met.any():
             return Section("Close calls", [*body, paragraph("The best items were never compared with each other.")])
-        wins = figure(ranking.win_rates(consensus, judgments), "How often the row won against the column")
-        counts = figure(ranking.comparison_counts(consensus, judgments), "How often two items were compared")
+        where = _of_first_task(consensus)
+        wins = figure(ranking.win_rates(consensus, judgments), f"How often the row{where} won against the column")
+        counts = figure(ranking.comparison_counts(consensus, judgments), f"How often two items{where} were compared")
         body.append(side_by_side(wins, counts))
     return Section("Close calls", body)
 
@@ -317,8 +324,9 @@ def _health(consensus: Consensus, described: StudyDescription | None) -> Section
     ended = "a closed form, no steps" if not fit.steps else f"{fit.steps:,} steps"
     values = {
         "fit": ("converged, " if fit.steps and fit.converged else "" if fit.converged else "NOT converged, ") + ended,
-        "tasks with unconnected items": len(consensus.disconnected),
     }
+    if consensus.component is not None:
+        values["tasks with unconnected items"] = f"{len(consensus.disconnected):,}"
     body = [facts(values)]
     if described is not None and described.warnings:
         body += [heading("Warnings about the data"), listed(described.warnings)]

@@ -35,8 +35,9 @@ class Influence:
         pull, hold, one, other, judgment = [], [], [], [], []
         for part in parts:
             weight = np.ones(len(part)) if trust is None else trust[part.annotator]
-            pull.append(part.slope * weight * (part.value - part.expected))
-            hold.append(part.slope**2 * weight**2 * part.variance)
+            weight *= part.slope[judgments.vocabulary.entry_task[part.entry]]
+            pull.append(weight * (part.value - part.expected))
+            hold.append(weight**2 * part.variance)
             one.append(part.entry)
             other.append(part.other)
             judgment.append(part.judgment + first[part.kind])

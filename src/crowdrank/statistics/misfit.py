@@ -3,7 +3,9 @@
 The rating scale model (Andrich 1978) of the judgments, given the scores: a judgment of value v at location x has a
 chance proportional to exp(slope · v · x + base of v). For grades, x is the entry's score and v the grade's number; for
 pairs, x is the gap between the scores and v is ½, 0 or −½ (left, tie, right), which is Bradley and Terry's model with
-Davidson's ties. Slope and bases are fitted, so that it works with the scores of every method.
+Davidson's ties. Slope and bases are fitted, so that it works with the scores of every method. For pairs
+and lists every task has a slope of its own, which is the common one unless its judgments say otherwise: points and sums
+over lists (borda, rrf) have other units in each task.
 
 Outfit is the mean squared standardised residual, infit the same weighted by the variance: Wright, Masters: Rating scale
 analysis, 1982. Both are 1 where judgments vary as much as the model says, above 1 where they surprise.
@@ -12,7 +14,6 @@ analysis, 1982. Both are 1 where judgments vary as much as the model says, above
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,9 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.methods.grades.levels import grade_levels
 from crowdrank.numerics.sums import sum_by
+from crowdrank.statistics.rating_scale import Counts, one_slope, slope_per_task
 from crowdrank.statistics.ratings import pairs_in_lists
 from crowdrank.study import Codes, Floats, Judgments, Kind, Pairs
-
-STEPS = 100
-PENALTY = 1e-3  # keeps the slope finite where the scores explain every judgment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +39,8 @@ class Residuals:
     expected: Floats
     variance: Floats
     chance: Floats  # of what the annotator said
-    slope: float
+    slope: Floats  # of each task
+    scale: Floats  # the grade of each level; for pairs, the values themselves
 
     @property
     def squared(self) -> Floats:
@@ -123,23 +123,42 @@ def _of_grades(consensus: Consensus, judgments: Judgments) -> Residuals:
     entry, code = grades.entry[used], levels.code[used]
     value = np.arange(len(levels), dtype=np.float64)
     free = np.eye(len(levels))[:, 1:]  # the base of the lowest grade is 0
-    model = _fitted(consensus.score[entry], code, value, free)
-    rows = np.flatnonzero(used)
-    return _made("grades", rows, grades.annotator[used], entry, np.full(len(entry), -1, np.int32), value, code, model)
+    graded, row = np.unique(entry, return_inverse=True)
+    slope, _, chance = one_slope(_counts(consensus.score[graded], row, code, value, free))
+    slopes = np.full(len(judgments.vocabulary.tasks), slope)
+    nothing = np.full(len(entry), -1, np.int32)
+    whose = np.flatnonzero(used), grades.annotator[used]
+    return _made("grades", *whose, entry, nothing, value, code, slopes, chance[row], levels.value)
 
 
 def _of_pairs(consensus: Consensus, pairs: Pairs, judgment: NDArray[np.int64], kind: Kind) -> Residuals:
-    gap = consensus.score[pairs.left] - consensus.score[pairs.right]
-    used = ~np.isnan(gap)
-    value = np.array([-0.5, 0.0, 0.5])
+    used = ~np.isnan(consensus.score[pairs.left] - consensus.score[pairs.right])
+    left, right = pairs.left[used], pairs.right[used]
+    value, free = np.array([-0.5, 0.0, 0.5]), np.array([[0.0], [1.0], [0.0]])
     code = (pairs.outcome[used] + 1).astype(np.int32)
-    if (code == 1).any():
-        model = _fitted(gap[used], code, value, np.array([[0.0], [1.0], [0.0]]))
-    else:
-        value, code = value[[0, 2]], code // 2
-        model = _fitted(gap[used], code, value, np.zeros((2, 0)))
-    whose = judgment[used], pairs.annotator[used]
-    return _made(kind, *whose, pairs.left[used], pairs.right[used], value, code, model)
+    if not (code == 1).any():
+        value, code, free = value[[0, 2]], code // 2, np.zeros((2, 0))
+    swapped = left > right  # votes in either order are counted together
+    key = (np.minimum(left, right).astype(np.int64) << 32) | np.maximum(left, right)
+    met, row = np.unique(key, return_inverse=True)
+    first, second = met >> 32, met & 0xFFFFFFFF
+    gap, upward = consensus.score[first] - consensus.score[second], np.where(swapped, len(value) - 1 - code, code)
+    counts = _counts(gap, row, upward, value, free)
+    slope, bases, chance = one_slope(counts)
+    words = consensus.vocabulary
+    slopes = np.full(len(words.tasks), slope)
+    if len(slopes) > 1 and slope > 0:
+        size = np.bincount(words.entry_task[~np.isnan(consensus.score)], minlength=len(slopes))
+        slopes, chance = slope_per_task(slope, bases, counts, words.entry_task[first], size)
+    chance = np.where(swapped[:, None], chance[row, ::-1], chance[row])
+    return _made(kind, judgment[used], pairs.annotator[used], left, right, value, code, slopes, chance, value)
+
+
+def _counts(location: Floats, row: NDArray[np.intp], code: Codes, value: Floats, free: Floats) -> Counts:
+    """`row` is the location of each judgment."""
+    size = len(location), len(value)
+    count = np.bincount(row * size[1] + code, minlength=size[0] * size[1]).reshape(size)
+    return Counts(location, count.astype(np.float64), value, free)
 
 
 def _made(
@@ -150,48 +169,11 @@ def _made(
     other: Codes,
     value: Floats,
     code: Codes,
-    model: tuple[float, Floats],
+    slope: Floats,
+    chance: Floats,
+    scale: Floats,
 ) -> Residuals:
-    slope, chance = model
     expected = chance @ value
     variance = chance @ value**2 - expected**2
     said = chance[np.arange(len(code)), code]
-    return Residuals(kind, judgment, annotator, entry, other, value[code], expected, variance, said, slope)
-
-
-def _fitted(location: Floats, code: Codes, value: Floats, free: Floats) -> tuple[float, Floats]:
-    """The slope, and the chance of each value at each location, by maximum likelihood.
-
-    `free` has a column for each free base: the values that it raises.
-    """
-    if not len(code):
-        return 1.0, np.zeros((0, len(value)))
-    scale = float(np.std(location)) or 1.0
-    location = (location - (0.0 if free.shape[1] <= 1 else location.mean())) / scale
-    parameters = np.zeros(1 + free.shape[1])
-    penalty = np.full(len(parameters), PENALTY)
-    count = np.bincount(code, minlength=len(value)) @ free
-    for _ in range(STEPS):
-        chance = _chances(location, parameters, value, free)
-        expected = chance @ value
-        gradient = np.r_[location @ (value[code] - expected), count - chance.sum(axis=0) @ free] - penalty * parameters
-        step = np.linalg.solve(_information(location, chance, value, free) + np.diag(penalty), gradient)
-        parameters += np.clip(step, -2.0, 2.0)
-        if np.abs(step).max() < 1e-9:
-            break
-    return float(parameters[0] / scale), _chances(location, parameters, value, free)
-
-
-def _chances(location: Floats, parameters: Floats, value: Floats, free: Floats) -> Floats:
-    log = parameters[0] * np.outer(location, value) + free @ parameters[1:]
-    chance = np.exp(log - log.max(axis=1, keepdims=True))
-    return np.asarray(chance / chance.sum(axis=1, keepdims=True))
-
-
-def _information(location: Floats, chance: Floats, value: Floats, free: Floats) -> NDArray[Any]:
-    """The Fisher information of slope and bases."""
-    expected, raised = chance @ value, chance @ free
-    with_value = (chance * value) @ free - expected[:, None] * raised
-    slope = np.r_[location**2 @ (chance @ value**2 - expected**2), location @ with_value]
-    bases = free.T @ (chance.sum(axis=0)[:, None] * free) - raised.T @ raised
-    return np.vstack([slope, np.column_stack([slope[1:], bases])])
+    return Residuals(kind, judgment, annotator, entry, other, value[code], expected, variance, said, slope, scale)

@@ -31,7 +31,7 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Sentences about trouble in the data, with what to do."""
     return (
-        *_disconnected(disconnected, len(judgments.vocabulary.tasks)),
+        *_disconnected(disconnected, len(judgments.vocabulary.tasks), judgments.kinds == ("grades",)),
         *_low_agreement(found, len(judgments.vocabulary.annotators)),
         *_one_sided(judgments),
         *_suspects(columns, found),
@@ -57,17 +57,21 @@ def suspects(columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     return np.asarray(enough & (alpha < 1.64 * error) & ((alpha - usual) / error < far))
 
 
-def _disconnected(tasks: Mapping[Any, int], n_tasks: int) -> list[str]:
+def _disconnected(tasks: Mapping[Any, int], n_tasks: int, graded: bool) -> list[str]:
     if not tasks:
         return []
     named = _some([f"{task} ({parts} parts)" for task, parts in list(tasks.items())[:NAMES_SHOWN]], len(tasks))
     where = "" if n_tasks == 1 else f" in {len(tasks):,} of {n_tasks:,} tasks: {named}"
-    parts = (
-        f"{next(iter(tasks.values()))} parts were never compared with each other"
-        if n_tasks == 1
-        else ("some items were never compared with the others")
-    )
-    return [f"not connected: {parts}{where}; compare items of different parts, or rank each part by itself"]
+    parts = f"{next(iter(tasks.values()))} parts" if n_tasks == 1 else "some items"
+    if graded:
+        which = parts if n_tasks == 1 else f"{parts} and the others"
+        advice = (
+            "their order counts only if all annotators use the scale alike; let somebody grade items of several parts"
+        )
+        return [f"not connected: {which} have no annotator in common{where}; {advice}"]
+    others = "each other" if n_tasks == 1 else "the others"
+    advice = "compare items of different parts, or rank each part by itself"
+    return [f"not connected: {parts} were never compared with {others}{where}; {advice}"]
 
 
 def _low_agreement(found: Mapping[Kind, Agreement], n_annotators: int) -> list[str]:

@@ -41,8 +41,9 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus, Fit
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
-from crowdrank.methods.grades.curves.outliers import PRAISE, graded_verdicts
+from crowdrank.methods.grades.curves.outliers import graded_verdicts
 from crowdrank.methods.grades.curves.possible import possible_truths
+from crowdrank.methods.leave_one_out import withdraw_praise
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
@@ -95,8 +96,8 @@ class DawidSkene:
         tables, crowd = grades.tables(chance, self.prior, self.ordinal)
         value = table.levels.value @ crowd
         quality = _quality(grades, np.exp(tables), chance, value)
-        own = _quality(grades, np.exp(grades.tables(chance, 0.0, self.ordinal)[0]), chance, value)
-        columns = annotator_columns(judgments, quality, verdict=_verdicts(quality, own, _evidence(table)))
+        verdict = _verdicts(judgments, table, quality)
+        columns = annotator_columns(judgments, quality, verdict=verdict)
         chance[np.diff(table.entry_starts) == 0] = np.nan
         order = np.argsort(value, kind="stable")
         # A class is labelled by the grade it started as.
@@ -144,17 +145,12 @@ def _start(table: GradeTable, classes: int) -> Floats:
     return np.asarray(spread / np.maximum(spread.sum(axis=1, keepdims=True), SMALLEST))
 
 
-def _verdicts(quality: Floats, own: Floats, evidence: Floats) -> NDArray[np.object_]:
-    """Nobody is praised for virtual judgments: `own` is the quality without them."""
-    word = graded_verdicts(quality, evidence)
-    word[np.isin(word, PRAISE) & ~np.isin(graded_verdicts(own, evidence), PRAISE)] = "unclear"
+def _verdicts(judgments: Judgments, table: GradeTable, quality: Floats) -> NDArray[np.object_]:
+    """Nobody is praised for virtual judgments, or for agreeing with classes that their own grades made."""
+    several = np.diff(table.entry_starts)[table.entry] > 1
+    word = graded_verdicts(quality, sum_by(table.annotator, several, table.n_annotators))
+    withdraw_praise(word, judgments.only("grades"))
     return word
-
-
-def _evidence(table: GradeTable) -> Floats:
-    """How many grades each annotator gave to entries that have other grades too."""
-    others = np.diff(table.entry_starts)[table.entry] > 1
-    return sum_by(table.annotator, others, table.n_annotators)
 
 
 def _em(grades: GradesByCell, chance: Floats, settings: DawidSkene) -> tuple[Floats, Fit]:

@@ -33,7 +33,7 @@ from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_lists, links
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.kemeny import by_task, list_arrays, preferences, refuse_large_tasks, taking_part
-from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum, minimise
@@ -74,12 +74,10 @@ class CPS:
             theta, fit = found.x, found.fit
         score = np.full(vocabulary.n_entries, np.nan)
         _choose(list_arrays(lists, vocabulary, theta), vocabulary.task_starts, taking_part(lists, vocabulary), score)
-        columns = annotator_columns(judgments, *agreement(judgments, score))
-        if gold is not None:
-            columns |= {"theta": theta}
+        columns = None if gold is None else {"theta": theta}
         compared = links(judgments.only(*self.description.takes))
         return make_consensus(
-            self.description, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes
+            self.description, judgments, score, fit=fit, extra_columns=columns, compared=compared, notes=notes
         )
 
 

@@ -35,7 +35,7 @@ from crowdrank.convert import as_lists, links
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
 from crowdrank.methods.rankings.lists.kemeny import by_task, kemeny, left_out, refuse_large_tasks
-from crowdrank.methods.result import agreement, annotator_columns, check_kinds, make_consensus
+from crowdrank.methods.result import check_kinds, make_consensus
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.mallows import CLEAREST, one_more
@@ -94,12 +94,10 @@ class Mallows:
         away = distances(lists, vocabulary, score) * lists.counts
         distance = sum_by(lists.list_annotator, away, len(vocabulary.annotators))
         total = float((distance * (weight * concentration if self.extended else weight)).sum())
-        columns = annotator_columns(judgments, *agreement(judgments, score)) | {
-            "dispersion": _dispersion(lists, vocabulary, concentration)
-        }
+        columns = {"dispersion": _dispersion(lists, vocabulary, concentration)}
         fit, compared = Fit(steps, converged, -total), links(judgments.only(*self.description.takes))
         return make_consensus(
-            self.description, judgments, score, fit=fit, annotators=columns, compared=compared, notes=notes
+            self.description, judgments, score, fit=fit, extra_columns=columns, compared=compared, notes=notes
         )
 
 

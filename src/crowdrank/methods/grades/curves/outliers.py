@@ -6,6 +6,9 @@ and the better half shows how far. Who lies more than `FAR` standard deviations 
 their grades are reversed if they are as far below a coin toss too, otherwise random. Where opinions differ the crowd
 spreads so widely that nobody is accused.
 
+Who agrees with the others no more than by chance, after many grades, but lies within a crowd of many opinions, differs
+from the consensus.
+
 Praise takes two standard errors above a coin toss. Where annotators hardly agree it takes three: the order that they
 are compared with may be one that the curves found in noise, and those who shaped it agree with it.
 """
@@ -15,14 +18,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.methods.leave_one_out import PRAISE, PRAISED
+from crowdrank.methods.verdicts import DIFFERS
 from crowdrank.study import Floats
 
 FAR = 3.0  # standard deviations; 1 of 700 honest annotators is further away
 VIRTUAL, USUAL_SPREAD = 4.0, 0.08  # annotators of a crowd whose quality has this standard deviation
-PRAISED = 2.0  # standard errors above a coin toss
 WEAK = 0.65
 LITTLE_AGREEMENT = 0.6  # median quality
-PRAISE = ("weak", "informative")
+NO_AGREEMENT = 0.55  # quality; where it is certainly lower, more grades would not change that
 
 
 def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
@@ -37,6 +41,7 @@ def graded_verdicts(quality: Floats, evidence: Floats) -> NDArray[np.object_]:
     outlier = middle - own > FAR * np.sqrt(_crowd_variance(own, votes, middle) + 0.25 / votes)
     word = np.where(outlier, "random", "unclear").astype(object)
     word[outlier & (above <= -FAR)] = "reversed"
+    word[~outlier & (own + FAR * 0.5 / np.sqrt(votes) < NO_AGREEMENT)] = DIFFERS
     praised = above >= (FAR if np.median(own) < LITTLE_AGREEMENT else PRAISED)
     word[praised] = np.where(own < WEAK, *PRAISE)[praised]
     verdict[known] = word

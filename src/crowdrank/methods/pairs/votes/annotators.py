@@ -15,11 +15,10 @@ from crowdrank.methods.pairs.votes.posterior import DIGITS, ends_of, quality_int
 from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.profiles import Profiles
 from crowdrank.methods.result import annotator_columns, evidence_per_preference
-from crowdrank.methods.verdicts import FEWEST, LEAST_SHARE, words_for
+from crowdrank.methods.verdicts import DIFFERS, FEWEST, LEAST_SHARE, words_for
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats, Judgments
 
-DIFFERS = "differs from the consensus"
 NAMES_SHOWN = 5
 
 
