@@ -256,12 +256,15 @@ def _both(triangle: Floats) -> Floats:
 
 
 def in_order(rows: EffectRows, *, has_own: bool) -> EffectRows:
-    """By annotator, then by deviations, items and answers: the result must not depend on the order of rows.
+    """By annotator, deviations, items, answers and covariates: draws depend on every digit, but not on the rows' order.
 
-    Draws depend on every digit, so votes of annotators with parameters of their own are in order of covariates too.
+    Without parameters of annotators nothing is drawn: rows whose items deviate alike come together, and that is all.
     """
-    keys: list[NDArray[Any]] = [rows.block + 1, *(rows.place.T + 1), rows.left, rows.right, rows.outcome + 1]
-    return rows.taken(stable_order([rows.annotator, *keys, *rows.x.T[:2]] if has_own else keys))
+    deviations: list[NDArray[Any]] = [rows.block + 1, *(rows.place.T + 1)]
+    if has_own:
+        keys = [rows.annotator, *deviations, rows.left, rows.right, rows.outcome + 1, *rows.x.T[:2]]
+        return rows.taken(stable_order(keys))
+    return rows if all((key == key[:1]).all() for key in deviations) else rows.taken(stable_order(deviations))
 
 
 def fits(model: EffectModel) -> bool:

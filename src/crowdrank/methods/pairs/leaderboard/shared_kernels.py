@@ -50,11 +50,7 @@ def _find_gaps(left, right, x, start, end, score, coefficient, gap):
 
 @kernel(error_model="numpy")
 def _find_terms(outcome, weight, start, end, gap, tau, terms, sums):
-    """Of each vote the slope and the curvature by the gap, those by log τ, and the information about both.
-
-    Returns minus the log-likelihood, but for the logarithms of `sums`.
-    """
-    value = 0.0
+    """Of each vote the slope and the curvature by the gap, those by log τ, and the information about both."""
     for v in range(start, end):
         b = v - start
         half = exp(-abs(gap[b]) / 2)
@@ -67,15 +63,15 @@ def _find_terms(outcome, weight, start, end, gap, tau, terms, sums):
         terms[2, b] = weight[v] * (tied - 1 + outcome[v] * outcome[v])
         terms[3, b] = weight[v] * tied * (strong + weak)
         terms[4, b] = -weight[v] * tied * lead / 2
-        value += weight[v] * (abs(gap[b]) - outcome[v] * gap[b]) / 2
-    return value
 
 
 @kernel(error_model="numpy")
-def _logs_of_sums(weight, start, end, sums):
-    """The sum of the logarithms."""
+def _value_of(outcome, weight, start, end, gap, sums, log_tau):
+    """Minus the log-likelihood."""
     value, product, factors = 0.0, 1.0, 0
     for v in range(start, end):
+        strength = (abs(gap[v - start]) - outcome[v] * gap[v - start]) / 2
+        value += weight[v] * (strength - (log_tau if outcome[v] == 0 else 0.0))
         if weight[v] == 1.0:
             product *= sums[v - start]
             factors += 1
@@ -149,13 +145,10 @@ def add_shared_information(rows, score, coefficient, tau, log_tau, total):
     for start in range(0, len(left), BLOCK):
         end = min(start + BLOCK, len(left))
         _find_gaps(left, right, x, start, end, score, coefficient, gap)
-        value += _find_terms(outcome, weight, start, end, gap, tau, terms, sums)
-        value += _logs_of_sums(weight, start, end, sums)
+        _find_terms(outcome, weight, start, end, gap, tau, terms, sums)
+        value += _value_of(outcome, weight, start, end, gap, sums, log_tau)
         _add_items(left, right, x, start, end, terms, item_gradient, diagonal, items, item_shared)
         _add_covariates(x, start, end, terms, shared_gradient, shared)
         if tau > 0:
             _add_ties(x, start, end, terms, shared_gradient, shared)
-            for v in range(start, end):
-                if outcome[v] == 0:
-                    value -= weight[v] * log_tau
     return value
