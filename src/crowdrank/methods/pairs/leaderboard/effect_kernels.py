@@ -150,6 +150,27 @@ def plain_terms(u, outcome, first, second):
 
 
 @kernel(error_model="numpy", _nrt=False, forceinline=True)
+def decided_terms(gap, bias, eta, outcome, first, second):
+    """As `answer_terms`, for logistic votes without ties."""
+    one, not_one = two_sides(gap + bias)
+    other, not_other = two_sides(bias - gap)
+    left, right = eta * one + (1 - eta) * other, eta * not_one + (1 - eta) * not_other
+    by_gap = eta * one * not_one - (1 - eta) * other * not_other
+    by_bias = eta * one * not_one + (1 - eta) * other * not_other
+    by_quality = eta * (1 - eta) * (one - other)
+    slope = -1 / max(left, TINY) if outcome > 0 else 1 / max(right, TINY)
+    inverse = 1 / max(left * right, TINY)
+    first[0], first[1], first[2], first[3] = slope * by_gap, slope * by_bias, 0.0, slope * by_quality
+    for p in range(4):
+        second[p, 2], second[2, p] = 0.0, 0.0
+    second[0, 0], second[0, 1] = by_gap * inverse * by_gap, by_gap * inverse * by_bias
+    second[1, 1], second[1, 3] = by_bias * inverse * by_bias, by_bias * inverse * by_quality
+    second[0, 3], second[3, 3] = by_gap * inverse * by_quality, by_quality * inverse * by_quality
+    second[1, 0], second[3, 0], second[3, 1] = second[0, 1], second[0, 3], second[1, 3]
+    return -math.log(max(left if outcome > 0 else right, TINY))
+
+
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope):
     """The chances of the answers left, tie and right, and their derivatives by g, b, t and q."""
     for o in range(3):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdrank.methods.pairs.leaderboard.effect_kernels import answer_chances, answer_terms, plain_terms, predictors
+from crowdrank.methods.pairs.leaderboard.effect_kernels import answer_chances, answer_terms, decided_terms, predictors
 from crowdrank.numerics.compiled import kernel
 from crowdrank.study import Floats
 
@@ -21,7 +21,10 @@ FIRST, GG, GB, GT, GQ, BB, BT, BQ, TT, TQ, QQ, N_TERMS = 0, 4, 5, 6, 7, 8, 9, 10
 
 
 class EffectSums(NamedTuple):
-    """What votes are added to. Cells off the diagonal of `core` and `block` are added once."""
+    """What votes are added to. Cells off the diagonal of `core` and `block` are added once.
+
+    What votes in `block` say about scores is still to be added to `core`.
+    """
 
     core_gradient: Floats
     block_gradient: Floats
@@ -41,8 +44,8 @@ def _find_terms(rows, at, values, normal, start, end, terms, work):
     for v in range(start, end):
         w = rows.weight[v]
         gap, bias, ties, eta = predictors(v, rows, at, values)
-        if eta == 1.0 and not has_ties and not normal:
-            value += w * plain_terms(gap + bias, rows.outcome[v], first, second)
+        if not has_ties and not normal:
+            value += w * decided_terms(gap, bias, eta, rows.outcome[v], first, second)
         else:
             answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope)
             value += w * answer_terms(rows.outcome[v], has_ties, chance, slope, first, second)
@@ -76,39 +79,53 @@ def _shared_row(b, x, v, at, terms, row):
 
 
 @kernel(error_model="numpy", _nrt=False)
-def _add_items(rows, at, start, end, terms, n, total, row, index):
-    """Adds what the votes say about scores and deviations, alone and with what all share."""
+def _add_items(rows, at, start, end, terms, n, total, row):
+    """Adds what the votes say about scores and deviations, alone and with what all share.
+
+    Votes of a category with a block of its own are added to that: what they say about scores is the same.
+    """
     left, right, place, level, x = rows.left, rows.right, rows.place, rows.block, rows.x
-    gradient, core, block, rest = total.core_gradient, total.core, total.block, total.block_rest
     for v in range(start, end):
         b, i, j, c = v - start, left[v], right[v], level[v]
         slope, curvature = terms[FIRST, b], terms[GG, b]
         q = _shared_row(b, x, v, at, terms, row)
-        index[0], index[1], size = i, j, 2
+        if c >= 0:
+            _add_pair(i, j, slope, curvature, 0, q, row, total.block_gradient[c], total.block[c], total.block_rest[c])
+        else:
+            _add_pair(i, j, slope, curvature, n, q, row, total.core_gradient, total.core, total.core)
         for f in range(place.shape[1]):
             if place[v, f] >= 0:
-                index[size], index[size + 1] = place[v, f] + i, place[v, f] + j
-                size += 2
-        for one in range(size):
-            sign, at_one = 1.0 - 2.0 * (one % 2), index[one]
-            gradient[at_one] += sign * slope
-            for other in range(one + 1):
-                core[at_one, index[other]] += curvature if one % 2 == other % 2 else -curvature
-            for s in range(q):
-                core[at_one, n + s] += sign * row[s]
-        if c >= 0:
-            total.block_gradient[c, i] += slope
-            total.block_gradient[c, j] -= slope
-            block[c, i, i] += curvature
-            block[c, j, j] += curvature
-            block[c, i, j] -= curvature
-            for s in range(q):
-                rest[c, i, s] += row[s]
-                rest[c, j, s] -= row[s]
-            for one in range(2, size):
-                amount = curvature if one % 2 == 0 else -curvature
-                rest[c, i, index[one] - n] += amount
-                rest[c, j, index[one] - n] -= amount
+                one, other = place[v, f] + i, place[v, f] + j
+                _add_pair(one, other, slope, curvature, n, q, row, total.core_gradient, total.core, total.core)
+                for g in range(f):
+                    if place[v, g] >= 0:
+                        _add_crossed(one, other, place[v, g] + i, place[v, g] + j, curvature, total.core)
+                if c >= 0:
+                    _add_crossed(i, j, one - n, other - n, curvature, total.block_rest[c])
+                else:
+                    _add_crossed(one, other, i, j, curvature, total.core)
+
+
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
+def _add_pair(i, j, slope, curvature, first, q, row, gradient, items, rest):
+    """Adds what a vote says about two scores, or two deviations; what all share begins at column `first` of `rest`."""
+    gradient[i] += slope
+    gradient[j] -= slope
+    items[i, i] += curvature
+    items[j, j] += curvature
+    items[i, j] -= curvature
+    for s in range(q):
+        rest[i, first + s] += row[s]
+        rest[j, first + s] -= row[s]
+
+
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
+def _add_crossed(i, j, other_i, other_j, curvature, table):
+    """The same about a score and a deviation."""
+    table[i, other_i] += curvature
+    table[j, other_j] += curvature
+    table[i, other_j] -= curvature
+    table[j, other_i] -= curvature
 
 
 @kernel(error_model="numpy", _nrt=False)
@@ -177,43 +194,74 @@ def _add_row(table, at, amount, row):
 
 @kernel(error_model="numpy", _nrt=False)
 def _add_own(rows, at, start, end, terms, total, of_gap, of_bias, of_ties, of_quality):
-    """Adds what the votes say about the parameters of their annotators, alone and with the core."""
+    """Adds what the votes say about the parameters of their annotators, alone and with the core.
+
+    `of_gap` and `of_bias` become what each vote says about g, and b, and the annotator's parameters.
+    """
     left, right, place, x = rows.left, rows.right, rows.place, rows.x
     for v in range(start, end):
         b, k, i, j = v - start, rows.annotator[v], left[v], right[v]
-        own, core = total.own[k], total.core_own[k]
-        _own_row(b, x, v, at, terms, 1, 2, 3, of_gap)
-        _add_row(total.own_gradient, k, 1.0, of_gap)
-        _own_row(b, x, v, at, terms, GB, GT, GQ, of_gap)
-        _own_row(b, x, v, at, terms, BB, BT, BQ, of_bias)
+        own, core, gap, bias = total.own[k], total.core_own[k], of_gap[b], of_bias[b]
+        _own_row(b, x, v, at, terms, 1, 2, 3, gap)
+        _add_row(total.own_gradient, k, 1.0, gap)
+        _own_row(b, x, v, at, terms, GB, GT, GQ, gap)
+        _own_row(b, x, v, at, terms, BB, BT, BQ, bias)
         _own_row(b, x, v, at, terms, BT, TT, TQ, of_ties)
         _own_row(b, x, v, at, terms, BQ, TQ, QQ, of_quality)
-        _add_row(core, i, 1.0, of_gap)
-        _add_row(core, j, -1.0, of_gap)
+        _add_row(core, i, 1.0, gap)
+        _add_row(core, j, -1.0, gap)
         for f in range(place.shape[1]):
             if place[v, f] >= 0:
-                _add_row(core, place[v, f] + i, 1.0, of_gap)
-                _add_row(core, place[v, f] + j, -1.0, of_gap)
-        for c in range(x.shape[1]):
-            _add_row(core, at.coefficient + c, x[v, c], of_gap)
-            _add_row(own, at.own_slope + c if at.own_slope >= 0 else -1, x[v, c], of_bias)
-        _add_row(core, at.bias, 1.0, of_bias)
-        _add_row(own, at.own_bias, 1.0, of_bias)
+                _add_row(core, place[v, f] + i, 1.0, gap)
+                _add_row(core, place[v, f] + j, -1.0, gap)
+        _add_row(core, at.bias, 1.0, bias)
+        _add_row(own, at.own_bias, 1.0, bias)
         _add_row(core, at.ties, 1.0, of_ties)
         _add_row(own, at.own_ties, 1.0, of_ties)
         _add_row(core, at.quality, 1.0, of_quality)
         _add_row(own, at.own_quality, 1.0, of_quality)
+    for b in range(0, end - start, 4):
+        v, last = start + b, min(start + b + 4, end) - 1
+        if last - v == 3 and rows.annotator[v] == rows.annotator[last]:
+            k = rows.annotator[v]
+            _add_four(x, v, at.coefficient, of_gap, b, total.core_own[k])
+            _add_four(x, v, at.own_slope, of_bias, b, total.own[k])
+            continue
+        for r in range(v, last + 1):
+            k = rows.annotator[r]
+            _add_one(x, r, at.coefficient, of_gap, r - start, total.core_own[k])
+            _add_one(x, r, at.own_slope, of_bias, r - start, total.own[k])
+
+
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
+def _add_four(x, v, first, rows, b, table):
+    """Adds the covariates of four votes times their rows, from row `first` on: cells are written once for four."""
+    if first < 0:
+        return
+    for c in range(x.shape[1]):
+        x0, x1, x2, x3 = x[v, c], x[v + 1, c], x[v + 2, c], x[v + 3, c]
+        for a in range(rows.shape[1]):
+            table[first + c, a] += x0 * rows[b, a] + x1 * rows[b + 1, a] + x2 * rows[b + 2, a] + x3 * rows[b + 3, a]
+
+
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
+def _add_one(x, v, first, rows, b, table):
+    """The same for one vote."""
+    if first < 0:
+        return
+    for c in range(x.shape[1]):
+        for a in range(rows.shape[1]):
+            table[first + c, a] += x[v, c] * rows[b, a]
 
 
 @kernel(error_model="numpy", _nrt=False)
-def _add_blocks(rows, at, values, normal, n, total, terms, work, rows_of_core, rows_of_own):
-    row, index = rows_of_core
+def _add_blocks(rows, at, values, normal, n, total, terms, work, row, rows_of_own):
     of_gap, of_bias, of_ties, of_quality = rows_of_own
     value = 0.0
     for start in range(0, len(rows.left), BLOCK):
         end = min(start + BLOCK, len(rows.left))
         value += _find_terms(rows, at, values, normal, start, end, terms, work)
-        _add_items(rows, at, start, end, terms, n, total, row, index)
+        _add_items(rows, at, start, end, terms, n, total, row)
         _add_shared(rows.x, at.coefficient, end - start, terms, start, total.core_gradient, total.core)
         _add_means(at, rows.x, end - start, terms, start, total.core_gradient, total.core)
         if values.own.shape[1]:
@@ -226,7 +274,7 @@ def add_information(rows, at, values, normal, n, total):
     """Adds what the votes on n entries say to EffectSums; returns minus the log-likelihood."""
     q = values.own.shape[1]
     work = np.empty(3), np.empty((3, 4)), np.empty(4), np.empty((4, 4))
-    rows_of_core = np.empty(3 + rows.x.shape[1]), np.empty(2 + 2 * rows.place.shape[1], np.int64)
-    rows_of_own = np.zeros(q), np.zeros(q), np.zeros(q), np.zeros(q)
+    row = np.empty(3 + rows.x.shape[1])
+    rows_of_own = np.zeros((BLOCK, q)), np.zeros((BLOCK, q)), np.zeros(q), np.zeros(q)
     terms = np.empty((N_TERMS, BLOCK))
-    return _add_blocks(rows, at, values, normal, n, total, terms, work, rows_of_core, rows_of_own)
+    return _add_blocks(rows, at, values, normal, n, total, terms, work, row, rows_of_own)

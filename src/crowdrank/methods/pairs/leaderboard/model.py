@@ -218,6 +218,10 @@ class EffectModel:
         g, bg, core, block, rest = (
             sum(each[1:], each[0]) for each in zip(*(found for _, found in results), strict=True)
         )
+        if self.n_blocks:  # what votes of a category say about scores is what they say about deviations
+            g[:n] += bg.sum(axis=0)
+            core[:n, :n] += block.sum(axis=0)
+            core[:n, n:] += rest.sum(axis=0)
         block = _both(block)
         block_core = np.concatenate((block, rest), axis=2) if self.n_blocks else np.zeros((0, 0, m))
         own_core = np.ascontiguousarray(core_own.swapaxes(1, 2))
