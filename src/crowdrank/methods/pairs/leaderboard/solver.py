@@ -156,10 +156,13 @@ def find_mode(model: EffectModel, values: EffectValues, spreads: Spreads, max_it
     value, info = posterior_at(model, values, spreads)
     steps, converged = 0, False
     arrow = arrow_of(info)
-    while steps < max_iter and not converged:
-        direction = arrow.step()
+    while steps < max_iter:
+        direction, steps = arrow.step(), steps + 1
         largest = max(float(np.abs(part).max(initial=0.0)) for part in direction)
-        converged, steps = largest <= tol or _decrement(arrow, direction) < FINEST, steps + 1
+        decrement = _decrement(arrow, direction)
+        if largest <= tol or decrement < FINEST:  # so short a step leads down, and does not change the curvature
+            values, value, converged = _moved(values, direction, 1.0), value - decrement**2 / 2, True
+            break
         lower = _lower(model, values, spreads, direction, value)
         if lower is None:
             converged = True  # rounding is all that is left
