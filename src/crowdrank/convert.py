@@ -363,7 +363,7 @@ def votes(pairs: Pairs, vocabulary: Vocabulary, *, pooled: bool = False, sides: 
 
 def _counted(keys: NDArray[np.int64], weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:
     """The distinct keys, ascending, and how often each occurs, or the sum of its weights."""
-    if weight is None:
+    if weight is None or (weight == 1).all():
         keys.sort()
         return count_runs(keys)
     order = np.lexsort((weight, keys))  # by weight too: sums of floats depend on the order of their terms

@@ -77,6 +77,8 @@ def _covariate(source: Source, text: str) -> Floats:
             values, one, other = (as_text(source.load(name)).str.strip_chars() for name in (key, left, right))
             own = [(values == side).fill_null(False).to_numpy().astype(np.float64) for side in (one, other)]
             return np.asarray(own[0] - own[1])
+    if equals and key not in known:
+        raise JudgmentError(f"{source.name}: covariate {text!r}: there is no column {key!r}{did_you_mean(key, known)}")
     hint = did_you_mean(text, known)
     raise JudgmentError(
         f"{source.name}: covariate {text!r} is no column, and no difference of two columns such as "

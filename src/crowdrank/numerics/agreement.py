@@ -21,7 +21,7 @@ def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floa
     """
     total, agree = np.zeros((2, n_annotators))
     weight = np.ones(1) if pairs.weight is None else pairs.weight
-    count = for_work(_pair_agreement, len(pairs))
+    count = for_work(_pair_agreement, 6 * len(pairs))
     count(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, score, total, agree)
     return total, agree
 
@@ -39,7 +39,7 @@ def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree
 def count_answers(pairs: Pairs, n_annotators: int) -> NDArray[np.int64]:
     """Per annotator: how often they answered right, tie, left."""
     answers = np.zeros((n_annotators, 3), np.int64)
-    for_work(_count_answers, len(pairs))(pairs.annotator, pairs.outcome, answers)
+    for_work(_count_answers, 2 * len(pairs))(pairs.annotator, pairs.outcome, answers)
     return answers
 
 

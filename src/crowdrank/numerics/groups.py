@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,32 @@ def grouped(codes: Codes, size: int) -> tuple[Places, Places]:
     order = np.empty(len(codes), dtype=np.int64)
     for_work(_place, STEPS * len(codes))(codes, starts[:-1].copy(), order)
     return order, starts
+
+
+def stable_order(keys: Sequence[NDArray[Any]]) -> Places:
+    """The rows sorted by several keys, the first one first; rows that are equal in all of them keep their order.
+
+    NumPy sorts whole numbers of 16 bits ten times as fast as others. Fractions are sorted as numbers of 32 bits.
+
+    >>> stable_order([np.array([1, 0, 1]), np.array([0.5, 9.0, -0.5])]).tolist()
+    [1, 2, 0]
+    """
+    order = np.arange(len(keys[0]))
+    for key in reversed(keys):
+        for digit in _digits(key):
+            order = order[np.argsort(digit[order], kind="stable")]
+    return order
+
+
+def _digits(key: NDArray[Any]) -> list[NDArray[Any]]:
+    """Keys that sort as this one does, one after the other."""
+    if key.dtype.kind == "f":
+        bits = (key.astype(np.float32) + np.float32(0)).view(np.int32)  # no minus zero
+        bits = np.where(bits < 0, ~bits, bits | np.int32(-1 << 31)).view(np.uint32)  # negative numbers come first
+        return [bits.astype(np.uint16), (bits >> 16).astype(np.uint16)]
+    if not len(key) or (key.min() >= 0 and key.max() < 1 << 16):
+        return [key.astype(np.uint16)] if len(key) and key.max() > 0 else []
+    return [key]
 
 
 def run_starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:

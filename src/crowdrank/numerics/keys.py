@@ -20,6 +20,7 @@ WON_LEFT, WON_RIGHT, TIED = 0, 1, 2  # kinds of vote
 KIND_BITS = 2
 LOW_BITS = 12  # the scores and sums of 2¹² entries stay in the cache while their votes are processed
 MOST_BITS = 63
+STEPS = 8  # of the kernels for one vote
 
 Keys = NDArray[np.int64]
 
@@ -52,7 +53,7 @@ def packed(
 ) -> Keys:
     """The keys of votes, the winner first; of ties the left item, or without `sides` the one of the smaller code."""
     keys = np.empty(len(left), np.int64)
-    pack = for_work(_pack, len(left))
+    pack = for_work(_pack, STEPS * len(left))
     in_parts(
         lambda r: pack(annotator[r], left[r], right[r], outcome[r], first, widths, sides, keys[r]), chunks(len(keys))
     )
@@ -102,7 +103,7 @@ def unpacked(keys: Keys, first: Codes, widths: Widths) -> tuple[Codes, Codes, Co
     """The annotator (0 where keys have none), winner, loser and kind of each vote."""
     annotator, winner, loser = (np.empty(len(keys), np.int32) for _ in range(3))
     kind = np.empty(len(keys), np.int8)
-    unpack = for_work(_unpack, len(keys))
+    unpack = for_work(_unpack, STEPS * len(keys))
     in_parts(lambda r: unpack(keys[r], first, widths, annotator[r], winner[r], loser[r], kind[r]), chunks(len(keys)))
     return annotator, winner, loser, kind
 

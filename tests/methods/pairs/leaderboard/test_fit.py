@@ -233,6 +233,7 @@ def test_covariates_of_winners_and_losers_keep_their_sides():
     ("given", "said"),
     [
         ({"covariates": ["lenght"]}, "no column.*did you mean 'length'"),
+        ({"covariates": ["famly=left-right"]}, "there is no column 'famly'"),
         ({"covariates": "length"}, "a list of names"),
         ({"covariates": ["length", "length"]}, "given twice"),
         ({"by": "kind"}, "there is no column 'kind'"),

@@ -126,3 +126,29 @@ def test_annotators_eliminated_block_by_block_are_those_of_the_whole_system():
     assert np.r_[core, own.ravel()] == pytest.approx(expected, abs=1e-9)
     variance = np.diag(np.linalg.inv(whole))
     assert np.r_[np.diag(arrow.core_inverse), arrow.own_variance.ravel()] == pytest.approx(variance, abs=1e-9)
+
+
+@pytest.mark.parametrize("most_core", [1500, 10])
+@pytest.mark.parametrize("ties", [0.0, 0.7])
+def test_votes_of_annotators_who_are_alike_say_what_the_general_model_says(monkeypatch, most_core, ties):
+    """With ties, weights, two kinds of deviations, and votes whose items do not deviate; in the core and in blocks."""
+    monkeypatch.setattr(models, "MOST_CORE", most_core)
+    monkeypatch.setattr(models, "chunks", lambda rows, _: [slice(0, 100), slice(100, rows)])
+    truth, rng = simulated(seed=6, items=6, votes=700, ties=ties), np.random.default_rng(1)
+    pairs = truth.judgments.pairs
+    pairs = replace(pairs, annotator=np.zeros_like(pairs.annotator), weight=rng.integers(1, 3, 700) / 2)
+    factors = Factor("category", pairs.category - 1, 2), Factor("untrusted", -(pairs.left % 2), 1)
+    x = standardised(pairs, truth.judgments.covariates, 6).x
+    model = EffectModel(pairs, Effects(x, factors), 6, 1, normal=False)
+    start = model.start(rng.normal(size=6), np.ones(1), -0.4)
+    values = start._replace(
+        core=start.core + 0.3 * rng.normal(size=model.n_core), block=rng.normal(size=start.block.shape)
+    )
+    assert model.n_blocks == (2 if most_core == 10 else 0)
+    value, found = model._computed(values)
+    monkeypatch.setattr(EffectModel, "is_shared", False)
+    expected_value, expected = model._computed(values)
+    assert value == pytest.approx(expected_value, rel=1e-12)
+    for name, one, other in zip(found._fields, found, expected, strict=True):
+        assert one.shape == other.shape, name
+        assert one == pytest.approx(other, rel=1e-10, abs=1e-10), name

@@ -13,7 +13,7 @@ from crowdrank.methods.pairs.leaderboard.model import EffectModel
 from crowdrank.methods.pairs.leaderboard.posterior import EffectPosterior
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.methods.verdicts import FEWEST, QUALITY, crowd_posterior, words_for
-from crowdrank.numerics.groups import run_starts
+from crowdrank.numerics.groups import run_starts, stable_order
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import LEFT, Floats, Pairs
@@ -55,6 +55,7 @@ def consistency_columns(pairs: Pairs, n_annotators: int) -> Columns:
 
     No columns where nobody was asked twice. Intervals are Wilson's, 95 %.
     """
+    pairs = _asked_twice(pairs)
     question, swapped, answer = _questions(pairs)
     key = (question * n_annotators + pairs.annotator) * 6 + swapped * 3 + answer
     cell, count = np.unique(key, return_counts=True)
@@ -129,6 +130,22 @@ def _questions(pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     question[order] = np.cumsum(run_starts(*(column[order] for column in columns))) - 1
     answer = np.where(swapped, -pairs.outcome, pairs.outcome) + LEFT
     return question, swapped.astype(np.int64), answer.astype(np.int64)
+
+
+def pairs_where(pairs: Pairs, keep: NDArray[Any]) -> Pairs:
+    """Some of the pairs, by a mask or by their rows."""
+    columns = {name: getattr(pairs, name) for name in Pairs.__slots__}
+    kept: dict[str, Any] = {name: None if column is None else column[keep] for name, column in columns.items()}
+    return Pairs(**kept)
+
+
+def _asked_twice(pairs: Pairs) -> Pairs:
+    """The votes of annotators who judged the same two items more than once."""
+    first, second = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
+    order = stable_order([pairs.annotator, first, second])
+    new = run_starts(pairs.annotator[order], first[order], second[order])
+    single = new & np.append(new[1:], True)
+    return pairs_where(pairs, np.sort(order[~single]))
 
 
 def _share_columns(name: str, agreed: Floats, total: Floats) -> Columns:

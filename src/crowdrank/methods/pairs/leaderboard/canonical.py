@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
-from crowdrank.methods.pairs.leaderboard.model import EffectModel, row_order
+from crowdrank.methods.pairs.leaderboard.model import EffectModel, in_order
 from crowdrank.methods.pairs.leaderboard.solver import FIXED, Solution, arrow_of, posterior_at
 
 Places = NDArray[np.intp]
@@ -65,8 +65,7 @@ class EffectOrder:
             place=place,
             block=block.astype(np.int32),
         )
-        order = row_order(renamed.annotator, renamed.left, renamed.right, renamed.outcome, renamed.x)
-        result.rows, result._last = renamed.taken(order), None
+        result.rows, result._last = in_order(renamed, has_own=bool(model.own)), None
         return result
 
     def solution(self, model: EffectModel, solution: Solution) -> Solution:

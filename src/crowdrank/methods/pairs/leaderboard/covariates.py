@@ -31,10 +31,12 @@ def standardised(pairs: Pairs, names: Sequence[str], n_entries: int) -> Standard
     if pairs.covariates is None:
         return Standardised(np.zeros((len(pairs), 0)), np.zeros(0))
     values = np.ascontiguousarray(pairs.covariates, dtype=np.float64)
-    if not np.isfinite(values).all():
-        bad = [name for name, column in zip(names, values.T, strict=True) if not np.isfinite(column).all()]
+    low, high = values.min(axis=0, initial=0.0), values.max(axis=0, initial=0.0)
+    finite = np.isfinite(low) & np.isfinite(high)
+    if not finite.all():
+        bad = [name for name, is_finite in zip(names, finite, strict=True) if not is_finite]
         raise JudgmentError(f"{_listed(bad, 'covariate')} not finite in every vote: fill or remove these votes")
-    largest = np.maximum(np.abs(values).max(axis=0), 1e-300)
+    largest = np.maximum(np.maximum(-low, high), 1e-300)
     constant = np.ptp(values, axis=0) <= SAME * largest
     if constant.any():
         bad = [name for name, same in zip(names, constant, strict=True) if same]
@@ -42,9 +44,11 @@ def standardised(pairs: Pairs, names: Sequence[str], n_entries: int) -> Standard
             f"{_listed(bad, 'covariate')} the same in every vote, so its effect cannot be estimated: remove it "
             "(order_bias=true of crowd-bt estimates a preference for the left item)"
         )
-    deviation = largest * np.sqrt(((values / largest) ** 2).mean(axis=0))
-    x = values / deviation
-    notes = _check_collinear(x, names)
+    x = values / largest
+    products = x.T @ x
+    size = np.sqrt(np.diag(products) / len(x))
+    x /= size
+    notes = _check_collinear(x, products / np.outer(size, size), names)
     within = _within_pairs(x, pairs, n_entries) if n_entries <= MOST_ENTRIES else np.ones(len(names))
     fixed = [name for name, share in zip(names, within, strict=True) if share < OF_ITEMS]
     if fixed:
@@ -52,7 +56,7 @@ def standardised(pairs: Pairs, names: Sequence[str], n_entries: int) -> Standard
             f"{_listed(fixed, 'covariate')} decided by which two items are compared: the votes cannot tell its effect "
             "from the items' scores, and only the priors share it out"
         )
-    return Standardised(x, deviation, tuple(notes))
+    return Standardised(x, largest * size, tuple(notes))
 
 
 def _listed(names: Sequence[str], what: str) -> str:
@@ -60,15 +64,11 @@ def _listed(names: Sequence[str], what: str) -> str:
     return f"{what} {', '.join(map(repr, names[:NAMES_SHOWN]))}{more} {'is' if len(names) == 1 else 'are'}"
 
 
-def _check_collinear(x: Floats, names: Sequence[str]) -> list[str]:
+def _check_collinear(x: Floats, products: Floats, names: Sequence[str]) -> list[str]:
     """Refuse a covariate that those before it explain wholly, and name them; notes on those explained nearly."""
-    basis, notes = list[Floats](), list[str]()
+    rest, notes = products.copy(), list[str]()
     for j, name in enumerate(names):
-        rest = x[:, j].copy()
-        for _ in range(2):  # once more for rounding
-            for column in basis:
-                rest -= (column @ rest) * column
-        own = float(rest @ rest) / float(x[:, j] @ x[:, j])
+        own = float(rest[j, j] / products[j, j])
         if own <= NEARLY:
             others = _explaining(x, names, j, 1e-6 if own <= COLLINEAR else 0.1)
             if own <= COLLINEAR:
@@ -78,7 +78,7 @@ def _check_collinear(x: Floats, names: Sequence[str]) -> list[str]:
                 f"covariate {name!r} is nearly collinear with {', '.join(map(repr, others))}: votes tell what these "
                 "do together, but hardly what each does; leave one out, unless you need only the ranking"
             )
-        basis.append(rest / np.sqrt(rest @ rest))
+        rest -= np.outer(rest[j], rest[j]) / rest[j, j]  # what this one does not explain of the others
     return notes
 
 
@@ -94,7 +94,6 @@ def _within_pairs(x: Floats, pairs: Pairs, n: int) -> Floats:
     for one, other, sign in ((pairs.left, pairs.left, 1), (pairs.right, pairs.right, 1), (pairs.left, pairs.right, -1)):
         cells = np.bincount(one.astype(np.int64) * n + other, minlength=n * n).reshape(n, n) * sign
         gram += cells if one is other else cells + cells.T
-    right = np.stack([np.bincount(pairs.left, column, n) - np.bincount(pairs.right, column, n) for column in x.T], 1)
-    value = np.linalg.lstsq(gram, right, rcond=None)[0]
-    explained = np.einsum("vj,vj->j", x, value[pairs.left] - value[pairs.right])
-    return np.asarray(1 - explained / np.einsum("vj,vj->j", x, x))
+    sums = np.stack([np.bincount(pairs.left, column, n) - np.bincount(pairs.right, column, n) for column in x.T], 1)
+    value = np.linalg.lstsq(gram, sums, rcond=None)[0]
+    return np.asarray(1 - np.einsum("ij,ij->j", value, sums) / np.einsum("vj,vj->j", x, x))

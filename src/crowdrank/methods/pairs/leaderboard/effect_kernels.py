@@ -45,7 +45,8 @@ class EffectRows(NamedTuple):
 
     def taken(self, rows: slice | NDArray[np.intp]) -> EffectRows:
         """Some of the rows, in this order."""
-        columns: list[Any] = [column[rows] for column in self]
+        # `take` copies rows of a table in an eighth of the time.
+        columns: list[Any] = [c[rows] if isinstance(rows, slice) else c.take(rows, axis=0) for c in self]
         return EffectRows(*columns)
 
 
@@ -84,7 +85,7 @@ class Information(NamedTuple):
     own_core: Floats  # annotator × parameter × core
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def predictors(v, rows, at, values):
     """g, b and t of a vote, and η."""
     k, ties, eta = rows.annotator[v], 0.0, values.quality[rows.annotator[v]]
@@ -98,7 +99,7 @@ def predictors(v, rows, at, values):
     return min(max(gap, -WIDEST), WIDEST), bias_of(v, rows, at, values.core, values.own), ties, eta
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def gap_of(v, rows, at, core, deviation):
     """g: scores, deviations, covariates."""
     i, j, x, place = rows.left[v], rows.right[v], rows.x, rows.place
@@ -114,7 +115,7 @@ def gap_of(v, rows, at, core, deviation):
     return gap
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def bias_of(v, rows, at, core, own):
     """b: what the annotator adds."""
     k, x, bias = rows.annotator[v], rows.x, 0.0
@@ -128,7 +129,7 @@ def bias_of(v, rows, at, core, own):
     return bias
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def two_sides(u):
     """σ(u) and σ(−u), both to the last digit."""
     decay = math.exp(-abs(u))
@@ -136,7 +137,7 @@ def two_sides(u):
     return (large, decay * large) if u > 0 else (decay * large, large)
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def plain_terms(u, outcome, first, second):
     """As `answer_terms`, for logistic votes of quality 1 without ties; u = g + b."""
     left, right = two_sides(u)
@@ -148,7 +149,28 @@ def plain_terms(u, outcome, first, second):
     return -math.log(max(left if outcome > 0 else right, TINY))
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
+def decided_terms(gap, bias, eta, outcome, first, second):
+    """As `answer_terms`, for logistic votes without ties."""
+    one, not_one = two_sides(gap + bias)
+    other, not_other = two_sides(bias - gap)
+    left, right = eta * one + (1 - eta) * other, eta * not_one + (1 - eta) * not_other
+    by_gap = eta * one * not_one - (1 - eta) * other * not_other
+    by_bias = eta * one * not_one + (1 - eta) * other * not_other
+    by_quality = eta * (1 - eta) * (one - other)
+    slope = -1 / max(left, TINY) if outcome > 0 else 1 / max(right, TINY)
+    inverse = 1 / max(left * right, TINY)
+    first[0], first[1], first[2], first[3] = slope * by_gap, slope * by_bias, 0.0, slope * by_quality
+    for p in range(4):
+        second[p, 2], second[2, p] = 0.0, 0.0
+    second[0, 0], second[0, 1] = by_gap * inverse * by_gap, by_gap * inverse * by_bias
+    second[1, 1], second[1, 3] = by_bias * inverse * by_bias, by_bias * inverse * by_quality
+    second[0, 3], second[3, 3] = by_gap * inverse * by_quality, by_quality * inverse * by_quality
+    second[1, 0], second[3, 0], second[3, 1] = second[0, 1], second[0, 3], second[1, 3]
+    return -math.log(max(left if outcome > 0 else right, TINY))
+
+
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope):
     """The chances of the answers left, tie and right, and their derivatives by g, b, t and q."""
     for o in range(3):
@@ -197,23 +219,24 @@ def answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope):
     slope[2, 3] = -(1 - tied) * by_quality * (one - other) - tied_by_quality * right
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def answer_terms(outcome, has_ties, chance, slope, first, second):
     """Minus the log-probability of the answer; `first` becomes its gradient, `second` the Fisher information."""
     said = 1 - outcome
     for p in range(4):
         first[p] = -slope[said, p] / max(chance[said], TINY)
-        for q in range(p + 1):
-            total = 0.0
-            for o in range(3):
-                if chance[o] > 1e-12 and (has_ties or o != 1):
-                    total += slope[o, p] * slope[o, q] / chance[o]
-            second[p, q] = total
-            second[q, p] = total
+        for q in range(4):
+            second[p, q] = 0.0
+    for o in range(3):
+        if chance[o] > 1e-12 and (has_ties or o != 1):
+            inverse = 1 / chance[o]
+            for p in range(4):
+                for q in range(4):
+                    second[p, q] += slope[o, p] * inverse * slope[o, q]
     return -math.log(max(chance[said], TINY))
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def core_row(v, rows, at, index, kind, factor):
     """The parameters of the core that a vote depends on, through which predictor, and times what.
 
@@ -244,7 +267,7 @@ def core_row(v, rows, at, index, kind, factor):
     return size, begin
 
 
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def own_row(v, rows, at, kind, factor):
     """The same for the parameters of the annotator."""
     if at.own_bias >= 0:
@@ -258,66 +281,7 @@ def own_row(v, rows, at, kind, factor):
         kind[at.own_quality], factor[at.own_quality] = 3, 1.0
 
 
-@kernel(inline="always")
-def add_own(k, w, first, second, own_kind, own_factor, size, index, kind, factor, total):
-    """Adds what a vote says about its annotator's parameters."""
-    for a in range(len(own_kind)):
-        total.own_gradient[k, a] += w * first[own_kind[a]] * own_factor[a]
-        for i in range(a + 1):
-            total.own[k, a, i] += w * second[own_kind[a], own_kind[i]] * own_factor[a] * own_factor[i]
-        for i in range(size):
-            total.own_core[k, a, index[i]] += w * second[own_kind[a], kind[i]] * own_factor[a] * factor[i]
-
-
-@kernel(inline="always")
-def add_block(c, i, j, w, first, second, size, index, kind, factor, total):
-    """Adds what a vote says about the deviations in its category."""
-    total.block_gradient[c, i] += w * first[0]
-    total.block_gradient[c, j] -= w * first[0]
-    total.block[c, i, i] += w * second[0, 0]
-    total.block[c, j, j] += w * second[0, 0]
-    total.block[c, i, j] -= w * second[0, 0]
-    for q in range(size):
-        amount = w * second[0, kind[q]] * factor[q]
-        total.block_core[c, i, index[q]] += amount
-        total.block_core[c, j, index[q]] -= amount
-
-
-@kernel
-def add_information(rows, at, values, normal, total, curvature):
-    """Adds what the votes say; returns minus the log-likelihood.
-
-    What they say about covariates alone is left to matrix products: `curvature` becomes the weight of each vote in it.
-    """
-    most, n_own = 5 + 2 * rows.place.shape[1] + rows.x.shape[1], values.own.shape[1]
-    index, kind, factor = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
-    own_kind, own_factor = np.empty(n_own, np.int64), np.empty(n_own)
-    chance, slope, first, second = np.empty(3), np.empty((3, 4)), np.empty(4), np.empty((4, 4))
-    value, has_ties, covariates = 0.0, at.ties >= 0, rows.x.shape[1]
-    for v in range(len(rows.left)):
-        k, w = rows.annotator[v], rows.weight[v]
-        gap, bias, ties, eta = predictors(v, rows, at, values)
-        if eta == 1.0 and not has_ties and not normal:
-            value += w * plain_terms(gap + bias, rows.outcome[v], first, second)
-        else:
-            answer_chances(gap, bias, ties, has_ties, eta, normal, chance, slope)
-            value += w * answer_terms(rows.outcome[v], has_ties, chance, slope, first, second)
-        curvature[v] = w * second[0, 0]
-        size, begin = core_row(v, rows, at, index, kind, factor)
-        for i in range(size):
-            total.core_gradient[index[i]] += w * first[kind[i]] * factor[i]
-            for j in range(begin if begin <= i < begin + covariates else i + 1):
-                total.core[index[i], index[j]] += w * second[kind[i], kind[j]] * factor[i] * factor[j]
-        if n_own:
-            own_row(v, rows, at, own_kind, own_factor)
-            add_own(k, w, first, second, own_kind, own_factor, size, index, kind, factor, total)
-        if rows.block[v] >= 0:
-            c, i, j = rows.block[v], rows.left[v], rows.right[v]
-            add_block(c, i, j, w, first, second, size, index, kind, factor, total)
-    return value
-
-
-@kernel(inline="always")
+@kernel(error_model="numpy", _nrt=False, forceinline=True)
 def answer_slopes(outcome, gap, bias, ties, has_ties, eta, normal, chance, slope, first, second):
     """Minus the log-probability of the answer; `first` becomes its gradient."""
     if eta == 1.0 and not has_ties and not normal:
@@ -329,13 +293,27 @@ def answer_slopes(outcome, gap, bias, ties, has_ties, eta, normal, chance, slope
     return -math.log(max(chance[said], TINY))
 
 
-@kernel
+@kernel(error_model="numpy")
 def add_gradient(rows, at, values, normal, core, block, own):
     """Adds the gradient of minus the log-likelihood; returns the latter."""
     most, n_own = 5 + 2 * rows.place.shape[1] + rows.x.shape[1], values.own.shape[1]
-    index, kind, factor = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most)
-    own_kind, own_factor = np.empty(n_own, np.int64), np.empty(n_own)
-    chance, slope, first, second = np.empty(3), np.empty((3, 4)), np.empty(4), np.empty((4, 4))
+    work = (
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most),
+        np.empty(n_own, np.int64),
+        np.empty(n_own),
+    )
+    terms = np.empty(3), np.empty((3, 4)), np.empty(4), np.empty((4, 4))
+    return _add_slopes(rows, at, values, normal, core, block, own, work, terms)
+
+
+@kernel(error_model="numpy", _nrt=False)
+def _add_slopes(rows, at, values, normal, core, block, own, work, terms):
+    """`add_gradient` with arrays to work in."""
+    index, kind, factor, own_kind, own_factor = work
+    chance, slope, first, second = terms
+    n_own = values.own.shape[1]
     value = 0.0
     for v in range(len(rows.left)):
         k, w, c, outcome = rows.annotator[v], rows.weight[v], rows.block[v], rows.outcome[v]

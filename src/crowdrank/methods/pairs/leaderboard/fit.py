@@ -15,6 +15,7 @@ from crowdrank.methods.pairs.leaderboard.annotators import (
     agreement_columns,
     bias_columns,
     consistency_columns,
+    pairs_where,
     quality_columns,
     worth_columns,
 )
@@ -108,13 +109,6 @@ def _order_by_trusted(
     named = np.zeros(len(found.score), bool)
     named[own.left], named[own.right] = True, True
     return Gold(judgments.vocabulary, np.where(named, found.score, np.nan), "score")
-
-
-def pairs_where(pairs: Pairs, keep: NDArray[np.bool_]) -> Pairs:
-    """Some of the pairs."""
-    columns = {name: getattr(pairs, name) for name in Pairs.__slots__}
-    kept: dict[str, Any] = {name: None if column is None else column[keep] for name, column in columns.items()}
-    return Pairs(**kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.leaderboard import effect_kernels as kernels
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectPlaces, EffectRows, EffectValues, Information
+from crowdrank.methods.pairs.leaderboard.information_kernels import EffectSums, add_information
+from crowdrank.methods.pairs.leaderboard.shared_information import shared_information
 from crowdrank.numerics.compiled import for_work
+from crowdrank.numerics.groups import stable_order
 from crowdrank.numerics.threads import chunks, in_parts
 from crowdrank.study import Codes, Floats, Pairs
 
@@ -88,7 +91,6 @@ class EffectModel:
             self.own.get("ties", -1),
             self.own.get("quality", -1),
         )
-        self.order = row_order(pairs.annotator, pairs.left, pairs.right, pairs.outcome, effects.x)
         self.rows = self._rows(pairs, starts, in_core)
 
     def _add(self, name: str, start: int, length: int) -> int:
@@ -114,15 +116,18 @@ class EffectModel:
         return [("bias", effects.bias), *slopes, ("ties", effects.own_ties and ties), ("quality", effects.quality)]
 
     def _rows(self, pairs: Pairs, starts: Mapping[str, int], in_core: list[Factor]) -> EffectRows:
-        order, n = self.order, self.n_entries
-        place = np.full((len(order), len(in_core)), -1, np.int64)
+        n, size = self.n_entries, len(pairs)
+        place = np.full((size, len(in_core)), -1, np.int64)
         for f, factor in enumerate(in_core):
-            level = factor.level[order].astype(np.int64)
+            level = factor.level.astype(np.int64)
             place[:, f] = np.where(level >= 0, starts[factor.name] + level * n, -1)
-        block = np.full(len(order), -1, np.int32) if self.blocked is None else self.blocked.level[order]
-        weight = np.ones(len(order)) if pairs.weight is None else pairs.weight[order]
-        columns = pairs.annotator[order], pairs.left[order], pairs.right[order], pairs.outcome[order]
-        return EffectRows(*columns, weight, self.effects.x[order], place, block.astype(np.int32))
+        block = np.full(size, -1, np.int32) if self.blocked is None else self.blocked.level.astype(np.int32)
+        weight = np.ones(size) if pairs.weight is None else pairs.weight
+        x = self.effects.x
+        return in_order(
+            EffectRows(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, x, place, block),
+            has_own=bool(self.own),
+        )
 
     @property
     def n_blocks(self) -> int:
@@ -187,28 +192,40 @@ class EffectModel:
         _, value, information = self._last
         return value, Information(*(array.copy() for array in information))
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether votes depend on scores, coefficients and the readiness to tie only."""
+        same = (self.at.bias, self.at.quality) == (-1, -1)
+        return same and not self.own and not self.normal
+
     def _computed(self, values: EffectValues) -> tuple[float, Information]:
+        if self.is_shared and (values.quality == 1).all():
+            return shared_information(self.rows, self.at, values, self.n_entries, self.parts)
         n, m, q = self.n_entries if self.n_blocks else 0, self.n_core, len(self.own)
         k = self.n_annotators if q else 0
-        own = np.zeros((k, q)), np.zeros((k, q, q)), np.zeros((k, q, m))
-        shapes = (m,), (self.n_blocks, n), (m, m), (self.n_blocks, n, n), (self.n_blocks, n, m)
+        own_gradient, own, core_own = np.zeros((k, q)), np.zeros((k, q, q)), np.zeros((k, m, q))
+        shapes = (m,), (self.n_blocks, n), (m, m), (self.n_blocks, n, n), (self.n_blocks, n, m - self.n_entries)
 
         def run(part: slice) -> tuple[float, list[Floats]]:
-            g, bg, core, block, block_core = (np.zeros(shape) for shape in shapes)
-            total = Information(g, bg, own[0], core, block, block_core, own[1], own[2])
-            work = (part.stop - part.start) * (m if m < 20 else 20) * 5
-            run_kernel = for_work(kernels.add_information, work)
-            rows, curvature = self.rows.taken(part), np.empty(part.stop - part.start)
-            value = run_kernel(rows, self.at, values, self.normal, total, curvature)
-            if (where := self.slices.get("coefficient")) is not None:
-                core[where, where] += np.tril(rows.x.T @ (rows.x * curvature[:, None]))
-            return float(value), [g, bg, core, block, block_core]
+            g, bg, core, block, rest = arrays = [np.zeros(shape) for shape in shapes]
+            run_kernel = for_work(add_information, (part.stop - part.start) * (m if m < 20 else 20) * 5)
+            total = EffectSums(g, bg, own_gradient, core, block, rest, own, core_own)
+            value = run_kernel(self.rows.taken(part), self.at, values, self.normal, self.n_entries, total)
+            return float(value), arrays
 
         results = in_parts(run, self.parts)
         # In the order of the parts: sums of floats depend on the order of their terms.
-        sums = [sum(arrays[1:], arrays[0]) for arrays in zip(*(each for _, each in results), strict=True)]
-        g, bg, core, block, block_core = sums
-        whole = Information(g, bg, own[0], _both(core), _both(block), block_core, _both(own[1]), own[2])
+        g, bg, core, block, rest = (
+            sum(each[1:], each[0]) for each in zip(*(found for _, found in results), strict=True)
+        )
+        if self.n_blocks:  # what votes of a category say about scores is what they say about deviations
+            g[:n] += bg.sum(axis=0)
+            core[:n, :n] += block.sum(axis=0)
+            core[:n, n:] += rest.sum(axis=0)
+        block = _both(block)
+        block_core = np.concatenate((block, rest), axis=2) if self.n_blocks else np.zeros((0, 0, m))
+        own_core = np.ascontiguousarray(core_own.swapaxes(1, 2))
+        whole = Information(g, bg, own_gradient, _both(core), block, block_core, own, own_core)
         return sum(value for value, _ in results), whole
 
     def gradient(self, values: EffectValues) -> tuple[float, EffectValues]:
@@ -242,11 +259,16 @@ def _both(triangle: Floats) -> Floats:
     return whole
 
 
-def row_order(annotator: Codes, left: Codes, right: Codes, outcome: NDArray[np.int8], x: Floats) -> NDArray[np.intp]:
-    """By annotator, then by everything else: the result must not depend on the order of rows."""
-    keys: list[NDArray[Any]] = [x[:, j] for j in range(min(x.shape[1], 2))]
-    pair = (left.astype(np.int64) << 32) + (right.astype(np.int64) << 2) + outcome + 1
-    return np.lexsort((*keys, pair, annotator))
+def in_order(rows: EffectRows, *, has_own: bool) -> EffectRows:
+    """By annotator, deviations, items, answers and covariates: draws depend on every digit, but not on the rows' order.
+
+    Without parameters of annotators nothing is drawn: rows whose items deviate alike come together, and that is all.
+    """
+    deviations: list[NDArray[Any]] = [rows.block + 1, *(rows.place.T + 1)]
+    if has_own:
+        keys = [rows.annotator, *deviations, rows.left, rows.right, rows.outcome + 1, *rows.x.T[:2]]
+        return rows.taken(stable_order(keys))
+    return rows if all((key == key[:1]).all() for key in deviations) else rows.taken(stable_order(deviations))
 
 
 def fits(model: EffectModel) -> bool:

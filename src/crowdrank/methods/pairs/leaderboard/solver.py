@@ -24,10 +24,8 @@ from crowdrank.methods.pairs.leaderboard.model import (
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, InverseGamma
 from crowdrank.study import Floats
 
-FIRST_STEPS = 1  # Newton steps between two updates of the spreads
 ROUNDS = 40
 STABLE = 0.005  # relative: spreads that change less have been found
-SPEED = 1.8  # EM steps are lengthened by this factor; below 2 they still converge
 LEAST_SPREAD, MOST_SPREAD = 0.005, 20.0
 HALVINGS = 30
 FINEST = 1e-3  # standard errors: shorter steps change nothing that matters
@@ -158,21 +156,34 @@ def find_mode(model: EffectModel, values: EffectValues, spreads: Spreads, max_it
     value, info = posterior_at(model, values, spreads)
     steps, converged = 0, False
     arrow = arrow_of(info)
-    while steps < max_iter and not converged:
-        direction, length = arrow.step(), 1.0
+    while steps < max_iter:
+        direction, steps = arrow.step(), steps + 1
         largest = max(float(np.abs(part).max(initial=0.0)) for part in direction)
-        converged, steps = largest <= tol or _decrement(arrow, direction) < FINEST, steps + 1
-        for _ in range(HALVINGS):
-            trial = _moved(values, direction, length)
-            trial_value, trial_info = posterior_at(model, trial, spreads)
-            if trial_value <= value + 1e-12 * abs(value):
-                break
-            length /= 2
-        else:
+        decrement = _decrement(arrow, direction)
+        if largest <= tol or decrement < FINEST:  # so short a step leads down, and does not change the curvature
+            values, value, converged = _moved(values, direction, 1.0), value - decrement**2 / 2, True
+            break
+        lower = _lower(model, values, spreads, direction, value)
+        if lower is None:
             converged = True  # rounding is all that is left
             break
-        values, value, arrow = trial, trial_value, arrow_of(trial_info)
+        values, value, info = lower
+        arrow = arrow_of(info)
     return Solution(values, spreads, arrow, Fit(steps, converged, -value))
+
+
+def _lower(
+    model: EffectModel, values: EffectValues, spreads: Spreads, direction: tuple[Floats, Floats, Floats], value: float
+) -> tuple[EffectValues, float, Information] | None:
+    """The first point of a direction where minus the log-posterior is not higher, with what it is there."""
+    length = 1.0
+    for _ in range(HALVINGS):
+        trial = _moved(values, direction, length)
+        trial_value, info = posterior_at(model, trial, spreads)
+        if trial_value <= value + 1e-12 * abs(value):
+            return trial, trial_value, info
+        length /= 2
+    return None
 
 
 def _decrement(arrow: Arrow, direction: tuple[Floats, Floats, Floats]) -> float:
@@ -189,12 +200,14 @@ def _moved(values: EffectValues, direction: tuple[Floats, Floats, Floats], lengt
 
 
 def learn(model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float) -> Solution:
-    """The most likely parameters, with spreads that fit the votes."""
+    """The most likely parameters, with spreads that fit the votes: a Newton step, then new spreads, in turns."""
     steps = 0
     for _ in range(ROUNDS):
-        found = find_mode(model, values, spreads, FIRST_STEPS, tol)
-        values, steps = found.values, steps + found.fit.steps
-        old, spreads = spreads, _updated(model, found)
+        value, info = posterior_at(model, values, spreads)
+        arrow = arrow_of(info)
+        lower = _lower(model, values, spreads, arrow.step(), value)
+        values, steps = values if lower is None else lower[0], steps + 1
+        old, spreads = spreads, _updated(model, values, spreads, arrow)
         if _change(old.core, spreads.core) < STABLE and _change(old.own, spreads.own) < STABLE:
             break
     found = find_mode(model, values, spreads, max_iter, tol)
@@ -206,24 +219,29 @@ def _change(old: Mapping[str, float], new: Mapping[str, float]) -> float:
     return max((abs(float(np.log(new[name] / before))) for name, before in old.items()), default=0.0)
 
 
-def _updated(model: EffectModel, found: Solution) -> Spreads:
-    """Spreads by an EM step, lengthened."""
-    old, arrow, values = found.spreads, found.arrow, found.values
+def _updated(model: EffectModel, values: EffectValues, old: Spreads, arrow: Arrow) -> Spreads:
+    """Spreads that fit the parameters and their variances."""
     core, own, variance = dict(old.core), dict(old.own), np.diag(arrow.core_inverse)
     for name, where in model.slices.items():
         if name not in FIXED:
-            core[name] = _longer(old.core[name], name, values.core[where] ** 2 + variance[where])
+            core[name] = _fitting(old.core[name], name, values.core[where], variance[where])
     if model.blocked is not None:
         name = model.blocked.name
-        core[name] = _longer(old.core[name], name, values.block**2 + arrow.block_variance)
+        core[name] = _fitting(old.core[name], name, values.block, arrow.block_variance)
     for name, at in model.own.items():
-        own[name] = _longer(old.own[name], name, values.own[:, at] ** 2 + arrow.own_variance[:, at])
+        own[name] = _fitting(old.own[name], name, values.own[:, at], arrow.own_variance[:, at])
     return Spreads(core, own, old.ties)
 
 
-def _longer(old: float, name: str, squares: Floats) -> float:
-    variance = variance_of(name).given(squares.ravel()).typical
-    return float(np.clip(old * (np.sqrt(variance) / old) ** SPEED, LEAST_SPREAD, MOST_SPREAD))
+def _fitting(old: float, name: str, values: Floats, variance: Floats) -> float:
+    """The spread by MacKay's rule: what votes say nothing about does not count as a parameter.
+
+    It ends where EM steps end, in a third of their number.
+    """
+    prior = variance_of(name)
+    count = prior.shape + (values.size - min(float(variance.sum()) / old**2, values.size)) / 2
+    fitting = (prior.scale + float((values**2).sum()) / 2) / count
+    return float(np.clip(np.sqrt(fitting), LEAST_SPREAD, MOST_SPREAD))
 
 
 def variance_of(name: str) -> InverseGamma:
