@@ -51,8 +51,7 @@ class VoteRows(NamedTuple):
 
     def part(self, rows: slice) -> VoteRows:
         """Some of the rows."""
-        columns = self.profile[rows], self.winner[rows], self.loser[rows], self.kind[rows], self.weight[rows]
-        return VoteRows(*columns)
+        return VoteRows(self.profile[rows], self.winner[rows], self.loser[rows], self.kind[rows], self.weight[rows])
 
 
 class Derivatives(NamedTuple):
@@ -178,10 +177,9 @@ def any_terms(rows, score, profiles, normal, active, total):
     profile, winner, loser, kind, weight = rows
     score_total, profile_total, curvatures = total
     first, second = np.empty(N_PARAMETERS), np.empty((N_PARAMETERS, N_PARAMETERS))
-    places = np.zeros(len(active) + 1, np.int64)
+    places, value = np.zeros(len(active) + 1, np.int64), 0.0
     for i in range(len(active)):
         places[i + 1] = active[i]
-    value = 0.0
     for r in range(len(winner)):
         k = profile[r]
         z = -1.0 if kind[r] == WON_RIGHT else 1.0
@@ -238,8 +236,8 @@ def _special_value(weight, start, end, gap, sums):
     value = 0.0
     for r in range(start, end):
         if weight[r] != 1.0 or gap[r - start] < -FAR:
-            beyond = max(-FAR - gap[r - start], 0.0)  # here the logarithm is the gap itself to the last digit
-            value += weight[r] * (math.log(sums[r - start]) + beyond)
+            # Beyond, the logarithm is the gap itself to the last digit.
+            value += weight[r] * (math.log(sums[r - start]) + max(-FAR - gap[r - start], 0.0))
             sums[r - start] = 1.0
     return value
 
@@ -368,8 +366,7 @@ def plain_hessian_product(rows, curvatures, score, score_total):
         pull = curvatures[r, 0] * (score[current] - score[loser[r]])
         total += pull
         score_total[loser[r]] -= pull
-    if len(winner):
-        score_total[current] += total
+    score_total[current] += total
 
 
 @kernel
@@ -386,8 +383,7 @@ def quality_hessian_product(rows, curvatures, score, quality, score_total, quali
         total += curvatures[r, 1] * gap + curvatures[r, 2] * quality[current]
         score_total[winner[r]] += pull
         score_total[loser[r]] -= pull
-    if len(winner):
-        quality_total[current] += total
+    quality_total[current] += total
 
 
 @kernel
