@@ -307,3 +307,14 @@ def test_rounding_does_not_rank():
     votes = {"left": ["a", "b"], "right": ["b", "c"], "winner": ["a", "b"]}
     rank = dict(cr.fit("crowd-bt", cr.judgments(votes)).ranking.select("item", "rank").iter_rows())
     assert rank["a"] <= rank["b"] <= rank["c"]
+
+
+def test_studies_too_large_to_sample_say_what_that_means(monkeypatch):
+    study = cr.simulate.pairs(items=40, annotators=20, votes=2000, quality=(5.0, 1.0), seed=0).judgments
+    sampled = CrowdBT().fit(study)
+    monkeypatch.setattr("crowdrank.methods.pairs.votes.fit.MOST_SAMPLED_VOTES", 1000)
+    largest = CrowdBT().fit(study)
+    assert not any("too close together" in note for note in sampled.notes)
+    assert any("too close together" in note for note in largest.notes)
+    assert largest.score.std() < sampled.score.std()
+    assert not CrowdBT(intervals=False).fit(study).notes  # no intervals, no claim

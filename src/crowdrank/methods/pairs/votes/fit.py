@@ -43,6 +43,11 @@ from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 MOST_SAMPLED_VOTES = 2_000_000
 MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
+LARGE_NOTE = (
+    f"with more than {MOST_SAMPLED_VOTES:,} votes or {MOST_SAMPLED_ENTRIES:,} items, scores are the most likely ones: "
+    "their order holds, but they lie up to a fifth too close together, and their intervals are too narrow. For "
+    "intervals that hold, rank a random part of the votes"
+)
 MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
 FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
 FEWEST_DRAWS, MOST_DRAWS = 30, 300
@@ -221,7 +226,7 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
         annotators.columns,
         annotators.extra_columns,
         camp_rankings(study, annotators.camp) if annotators.camp is not None else None,
-        annotators.notes,
+        (*annotators.notes, *([LARGE_NOTE] if settings.intervals and draws is None else [])),
     )
 
 
