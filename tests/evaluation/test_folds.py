@@ -86,7 +86,7 @@ def test_compare_without_folds_says_what_is_missing():
     judgments, gold = study()
     with pytest.raises(cr.SettingError, match="give folds"):
         cr.compare(judgments, gold, ["borda", "crf"])
-    with pytest.raises(cr.JudgmentError, match="crf learns from gold: give folds"):
+    with pytest.raises(cr.JudgmentError, match="crf: learns from gold: give folds"):
         cr.compare(judgments, gold, [cr.CRF()])
 
 
