@@ -71,6 +71,7 @@ benchmarks: $(VENV)/installed-dev $(VENV)-bench/installed
 	$(BIN)/python benchmarks/field.py $(CROWDRANK_DATA)
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/collect.py
+	$(BIN)/python benchmarks/forecasts.py
 	$(BIN)/python benchmarks/learn.py
 	$(BIN)/python benchmarks/leaderboards.py --data $(CROWDRANK_DATA)
 	$(BIN)/python benchmarks/scale.py

@@ -83,7 +83,7 @@ def table_2(name: str) -> Iterator[Cell]:
     data = STUDIES[name]()
     names = FUSION if name == "letor" else all_methods(data)
     methods = [*(method(each) for each in names), *CROWDAGG.values()]
-    found = cr.compare(data.judgments, data.gold, methods, data.measures, **data.how)
+    found = cr.compare(data.judgments, data.gold, methods, data.measures, limit=None, **data.how)
     worse = {(row["method"], row["measure"]) for row in found.tests.iter_rows(named=True) if row["significant"]}
     for label, evaluation in found.evaluations.items():
         for measure, value in evaluation.mean.items():

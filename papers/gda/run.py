@@ -57,7 +57,13 @@ def compared(number: int) -> Iterator[Cell]:
     for name in SETS:
         judgments = cr.judgments(grades(name) if number == 2 else with_expert_and_random(name))
         table = cr.compare(
-            judgments, cr.gold(gold(name)), methods=METHODS, measures=MEASURES, unjudged="ignore", skip_empty=True
+            judgments,
+            cr.gold(gold(name)),
+            methods=METHODS,
+            measures=MEASURES,
+            unjudged="ignore",
+            skip_empty=True,
+            limit=None,
         )
         print(table, "\n")
         for method, evaluation in table.evaluations.items():
