@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from crowdrank.formats.saved_json import saved_numbers
 from crowdrank.learning.features import Features
 from crowdrank.methods.rankings.plackett_luce import ListModel
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.newton import Minimum, dot, minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats, Rankings, Vocabulary
@@ -118,6 +119,7 @@ class LinearLists:
         """The approximate diagonal of the Hessian: the same for all whitened weights."""
         return np.full(len(self.basis), self.amount)
 
+    @one_blas_thread
     def fit(self, start: Floats, max_iter: int, tol: float, *, rough: bool = False) -> Minimum:
         """The weights of the highest penalised likelihood."""
         whitened = np.asarray(np.linalg.solve(self.basis, start), dtype=np.float64)

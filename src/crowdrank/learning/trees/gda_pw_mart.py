@@ -45,6 +45,7 @@ from crowdrank.methods.grades.curves.curves import CurveFit, Curves
 from crowdrank.methods.grades.curves.relevance import Graded, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.supervised.cells.target_measure import Target, target
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.settings import check_fit, check_not_negative, check_whole_number
 from crowdrank.study import Codes, Floats, JudgmentError, Judgments
 
@@ -81,6 +82,7 @@ class GDAPWMART:
         check_not_negative("shrinkage", self.shrinkage)
         check_whole_number("partners", self.partners)
 
+    @one_blas_thread
     def learn(self, features: Features, data: TrainingData) -> Ranker:
         """A ranker from the grades of many annotators."""
         judged, judgments = _judged(judgments_over(features, data, self.description))

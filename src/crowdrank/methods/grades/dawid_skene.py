@@ -46,6 +46,7 @@ from crowdrank.methods.grades.curves.possible import possible_truths
 from crowdrank.methods.leave_one_out import withdraw_praise
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.engine import placed
 from crowdrank.numerics.groups import Places, grouped
@@ -83,6 +84,7 @@ class DawidSkene:
             check_whole_number("classes", self.classes, 2, 100)
         check_flag("ordinal", self.ordinal)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the grade that the crowd gives to items of their class."""
         notes = check_kinds(self.description, judgments)

@@ -45,6 +45,7 @@ from crowdrank.methods.grades.curves.halves import variance_factor
 from crowdrank.methods.grades.curves.relevance import graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.engine import placed
 from crowdrank.settings import check_choice, check_fit, check_flag, check_not_negative
 from crowdrank.study import Judgments
@@ -76,6 +77,7 @@ class GDA:
         check_choice("means", self.means, ("free", "ordered"))
         check_flag("difficulty", self.difficulty)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their expected relevance."""
         notes = check_kinds(self.description, judgments)

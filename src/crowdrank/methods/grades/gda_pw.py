@@ -41,6 +41,7 @@ from crowdrank.methods.grades.curves.pair_likelihood import PairLikelihood
 from crowdrank.methods.grades.curves.relevance import Relevance, graded_consensus, prepare, summarise_posterior
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.engine import placed
 from crowdrank.numerics.newton import dot, minimise
 from crowdrank.numerics.special import NORMAL_95_ROUNDED
@@ -79,6 +80,7 @@ class GDAPW:
         check_whole_number("partners", self.partners)
         check_whole_number("seed", self.seed, least=0)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their relevance."""
         notes = check_kinds(self.description, judgments)

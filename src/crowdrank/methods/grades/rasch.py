@@ -36,6 +36,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.methods.grades.curves.grade_table import GradeTable, grade_table
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.laplace import LARGEST_DENSE, dense_spread
@@ -79,6 +80,7 @@ class Rasch:
         for name in ("difficulty", "intervals"):
             check_flag(name, getattr(self, name))
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their relevance."""
         notes = check_kinds(self.description, judgments)

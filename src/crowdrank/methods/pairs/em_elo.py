@@ -42,6 +42,7 @@ from crowdrank.consensus import Consensus, Fit
 from crowdrank.convert import as_pairs
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import annotator_columns, check_kinds, evidence_per_preference, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.newton import minimise
 from crowdrank.numerics.sums import sum_by
 from crowdrank.settings import check, check_fit, check_not_negative, check_positive
@@ -76,6 +77,7 @@ class EMElo:
         check_not_negative("initial", self.initial)
         check_positive("scale", self.scale)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their rating; annotators count by their quality."""
         check_kinds(self.description, judgments)

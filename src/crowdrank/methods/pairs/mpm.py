@@ -25,6 +25,7 @@ from crowdrank.consensus import Consensus
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import fit_pairs
 from crowdrank.methods.protocols import Description
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.settings import check_fit, check_flag, check_positive
 from crowdrank.study import KINDS, TIE, Judgments, Pairs
 
@@ -54,6 +55,7 @@ class MPM:
         check_positive("slope_spread", self.slope_spread)
         check_flag("intervals", self.intervals)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their score."""
         variant = ModelVariant(free_parameters=("slope",), slope_spread=self.slope_spread)

@@ -34,6 +34,7 @@ from crowdrank.methods.pairs.votes.contest_blocks import contest_blocks
 from crowdrank.methods.pairs.votes.contests import Contests, contests
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.graph import components
 from crowdrank.numerics.groups import run_starts
@@ -65,6 +66,7 @@ class SVP:
         check_fit(None, self.max_iter, self.tol)
         check_not_negative("penalty", self.penalty)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the row means of the completed preferences."""
         check_kinds(self.description, judgments)

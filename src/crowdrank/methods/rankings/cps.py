@@ -34,6 +34,7 @@ from crowdrank.convert import as_lists, links
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.kemeny import by_task, list_arrays, preferences, refuse_large_tasks, taking_part
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.newton import Minimum, minimise
@@ -63,6 +64,7 @@ class CPS:
         check_not_negative("penalty", self.penalty)
         check_fit(None, 1, self.tol)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments, gold: Gold | None = None) -> Consensus:
         """Rank the items of each task, one after the other."""
         notes = check_kinds(self.description, judgments)

@@ -65,6 +65,7 @@ from crowdrank.methods.rankings.lists.expected_discount import (
 from crowdrank.methods.rankings.lists.rank_distribution import DiscountTable
 from crowdrank.methods.result import annotator_columns, check_kinds, make_consensus
 from crowdrank.numerics.agreement import concordance_of_ranks, evidence_per_list_preference
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.exponentials import falling, geometric, logarithmic
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -112,6 +113,7 @@ class CrowdAgg:
         check_choice("against", self.against, ("others", "all"))
         check_fit(None, self.max_iter, self.tol)
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by their expected discount on the annotators' ballots."""
         check_kinds(self.description, judgments)

@@ -36,6 +36,7 @@ from crowdrank.methods.protocols import Description
 from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights, check_weights
 from crowdrank.methods.rankings.lists.kemeny import by_task, kemeny, left_out, refuse_large_tasks
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.compiled import kernel
 from crowdrank.numerics.groups import run_starts
 from crowdrank.numerics.mallows import CLEAREST, one_more
@@ -72,6 +73,7 @@ class Mallows:
         check_whole_number("seed", self.seed, least=0)
         object.__setattr__(self, "weights", check_weights(self.weights))
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task in the Kemeny order of its lists."""
         notes = check_kinds(self.description, judgments)

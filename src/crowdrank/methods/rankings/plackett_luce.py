@@ -42,6 +42,7 @@ from crowdrank.methods.rankings.lists.annotator_weights import annotator_weights
 from crowdrank.methods.rankings.lists.few_lists import choices_of
 from crowdrank.methods.rankings.lists.score_draws import ScoreDraws
 from crowdrank.methods.result import check_kinds, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.compiled import for_work, is_little
 from crowdrank.numerics.laplace import LARGEST_BLOCK, LARGEST_DENSE, Spread, block_spread, dense_spread, probed_spread
 from crowdrank.numerics.newton import dot, minimise
@@ -85,6 +86,7 @@ class PlackettLuce:
         check_flag("intervals", self.intervals)
         object.__setattr__(self, "weights", check_weights(self.weights))
 
+    @one_blas_thread
     def fit(self, judgments: Judgments) -> Consensus:
         """Rank the items of each task by the logarithm of their worth."""
         notes = check_kinds(self.description, judgments)

@@ -7,12 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import crowdrank as cr
+from crowdrank.methods.pairs.leaderboard import block_matrices
 from crowdrank.methods.pairs.leaderboard import model as models
+from crowdrank.methods.pairs.leaderboard.block_matrices import is_sparse
 from crowdrank.methods.pairs.leaderboard.covariates import standardised
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor
 from crowdrank.methods.pairs.leaderboard.sampler import ArrowUnits, EffectTarget
-from crowdrank.methods.pairs.leaderboard.solver import find_mode, start_spreads
-from crowdrank.study import ids
+from crowdrank.methods.pairs.leaderboard.solver import arrow_of, find_mode, posterior_at, start_spreads
+from crowdrank.study import Pairs, ids
 from leaderboard_votes import simulated
 
 
@@ -45,10 +47,14 @@ def test_the_gradient_is_that_of_the_value(monkeypatch, normal, most_core):
     assert_allclose(target.evaluate(x).gradient, np.array(by_steps) / (2 * step), atol=1e-4)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("most_core", [1500, 10])
-def test_units_are_those_of_the_information(monkeypatch, most_core):
+def test_units_are_those_of_the_information(monkeypatch, most_core, sparse):
     """There and back is the same point; slopes are by units; the squared length is the quadratic form."""
     monkeypatch.setattr(models, "MOST_CORE", most_core)
+    if sparse:
+        monkeypatch.setattr(block_matrices, "FEWEST_CELLS", 1)
+        monkeypatch.setattr(block_matrices, "MOST_FILLED", 1.1)
     target, solution, u = target_of(simulated(seed=4, items=4, annotators=3, votes=90, ties=0.6))
     centre = np.concatenate([part.ravel() for part in solution.values[:3]])
     units = ArrowUnits(target, centre, solution.arrow)
@@ -57,12 +63,39 @@ def test_units_are_those_of_the_information(monkeypatch, most_core):
     gradient = np.random.default_rng(1).normal(size=len(u))
     assert units.slope(gradient) @ u == pytest.approx(gradient @ (x - centre))
     info, (core, block, own) = solution.arrow.information, target.parts(x - centre)
+    assert is_sparse(solution.arrow.own_map) == sparse
     form = core @ info.core @ core + np.einsum("ki,kij,kj", own, info.own, own)
     form += 2 * np.einsum("ki,kij,j", own, info.own_core, core)
     if most_core == 10:
         form += np.einsum("ki,kij,kj", block, info.block, block)
         form += 2 * np.einsum("ki,kij,j", block, info.block_core, core)
     assert u @ u == pytest.approx(form)
+
+
+def test_many_tasks_give_sparse_matrices_and_the_same_step(monkeypatch):
+    """Twelve tasks of four items, eight annotators each: items of different tasks are not connected by votes."""
+    parts = [simulated(seed=seed, items=4, annotators=8, votes=60).judgments.pairs for seed in range(12)]
+    shift = [np.int32(4 * number) for number in range(12)]
+    columns = {
+        "annotator": np.concatenate([part.annotator + np.int32(8 * n) for n, part in enumerate(parts)]),
+        "left": np.concatenate([part.left + by for part, by in zip(parts, shift, strict=True)]),
+        "right": np.concatenate([part.right + by for part, by in zip(parts, shift, strict=True)]),
+        "outcome": np.concatenate([part.outcome for part in parts]),
+    }
+    pairs = Pairs(**columns)
+    effects = Effects(np.zeros((len(pairs), 0)), bias=True, quality=True)
+    model = EffectModel(pairs, effects, 48, 96, normal=False)
+    monkeypatch.setattr(block_matrices, "FEWEST_CELLS", 1000)
+    start, spreads = model.start(np.zeros(48), np.full(96, 0.8)), start_spreads(model, 0.0)
+    info = posterior_at(model, start, spreads)[1]
+    sparse = arrow_of(info)
+    assert is_sparse(sparse.own_map)
+    monkeypatch.setattr(block_matrices, "MOST_FILLED", 0.0)
+    whole = arrow_of(info)
+    assert not is_sparse(whole.own_map)
+    assert_allclose(sparse.own_variance, whole.own_variance, atol=1e-12)
+    for one, other in zip(sparse.step(), whole.step(), strict=True):
+        assert_allclose(one, other, atol=1e-12)
 
 
 def crowd(seed, votes=500):

@@ -34,6 +34,7 @@ from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.methods.result import check_kinds, one_sided_annotators
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.settings import SettingError
 from crowdrank.study import TIE, Gold, JudgmentError, Judgments, Pairs, Vocabulary
 
@@ -45,6 +46,7 @@ MOST_SAMPLED_VOTES = 200_000  # draws from more would take minutes
 START_QUALITY, MOST_QUALITY = 0.8, 0.95
 
 
+@one_blas_thread
 def fit_votes(
     settings: VoteMethodSettings, judgments: Judgments, variant: ModelVariant, *, gold: Gold | None = None
 ) -> Consensus:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from crowdrank.methods.pairs.leaderboard.block_matrices import dense
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel
 from crowdrank.methods.pairs.leaderboard.sampler import EffectDraws
@@ -93,7 +94,7 @@ class FromCurvature:
         n, arrow = self.model.n_entries, self.solution.arrow
         core = arrow.core_inverse
         if self.model.in_blocks(name):
-            mapping = arrow.block_map[level]
+            mapping = dense(arrow.block_map[level * n : (level + 1) * n])
             own = np.linalg.inv(arrow.information.block[level]) + mapping @ core @ mapping.T
             across = -core[:n] @ mapping.T
         else:
@@ -106,7 +107,7 @@ class FromCurvature:
 
     def of_annotators(self, at: int, shared: int) -> Estimate:
         arrow, values = self.solution.arrow, self.values
-        across = -(arrow.own_map[:, at] @ arrow.core_inverse[:, shared])
+        across = -(arrow.own_map @ arrow.core_inverse[:, shared]).reshape(values.own.shape)[:, at]
         variance = arrow.own_variance[:, at] + arrow.core_inverse[shared, shared] + 2 * across
         return _normal(values.own[:, at] + values.core[shared], np.sqrt(np.maximum(variance, 0.0)))
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from crowdrank.methods.pairs.leaderboard.block_matrices import DiagonalBlocks
 from crowdrank.methods.pairs.leaderboard.canonical import EffectOrder
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel
@@ -109,42 +110,39 @@ class ArrowUnits:
     def __init__(self, target: EffectTarget, centre: Floats, arrow: Arrow) -> None:
         self.target, self.centre = target, centre
         precision = np.linalg.inv(arrow.core_inverse)
-        matrices = (precision + precision.T) / 2, arrow.information.block, arrow.information.own
-        self.triangles = [np.asarray(np.linalg.cholesky(each)) if each.size else each for each in matrices]
-        self.inverses = [np.asarray(np.linalg.inv(each)) if each.size else each for each in self.triangles]
+        matrices = ((precision + precision.T) / 2)[None], arrow.information.block, arrow.information.own
+        triangles = [np.asarray(np.linalg.cholesky(each)) if each.size else each for each in matrices]
+        inverses = [np.asarray(np.linalg.inv(each)) if each.size else each for each in triangles]
+        self.rises = [DiagonalBlocks(each.swapaxes(-1, -2)) for each in triangles]
+        self.falls = [DiagonalBlocks(each) for each in inverses]
+        self.spreads = [each.transposed for each in self.falls]
         self.maps = arrow.block_map, arrow.own_map
 
     def position(self, u: Floats) -> Floats:
         """Parameters from units."""
-        core, *blocks = (_times(_turned(i), part) for i, part in zip(self.inverses, self.target.parts(u), strict=True))
-        moved = (part - _moved(mapping, core) for part, mapping in zip(blocks, self.maps, strict=True))
+        core, *blocks = (each.times(part) for each, part in zip(self.spreads, self._parts(u), strict=True))
+        moved = (part.ravel() - mapping @ core[0] for part, mapping in zip(blocks, self.maps, strict=True))
         return np.asarray(self.centre + _joined([core, *moved]))
 
     def slope(self, gradient: Floats) -> Floats:
         """The gradient by units."""
-        core, *blocks = self.target.parts(gradient)
+        core, *blocks = self._parts(gradient)
         for mapping, part in zip(self.maps, blocks, strict=True):
-            core = core - mapping.reshape(-1, len(core)).T @ part.ravel()
-        return _joined([_times(i, part) for i, part in zip(self.inverses, [core, *blocks], strict=True)])
+            core = core - mapping.T @ part.ravel()
+        return _joined([each.times(part) for each, part in zip(self.falls, [core, *blocks], strict=True)])
 
     def of(self, x: Floats) -> Floats:
         """Units from parameters."""
-        core, *blocks = self.target.parts(x - self.centre)
-        moved = (part + _moved(mapping, core) for part, mapping in zip(blocks, self.maps, strict=True))
-        return _joined([_times(_turned(t), part) for t, part in zip(self.triangles, [core, *moved], strict=True)])
+        core, *blocks = self._parts(x - self.centre)
+        moved = [
+            part + (mapping @ core[0]).reshape(part.shape) for part, mapping in zip(blocks, self.maps, strict=True)
+        ]
+        return _joined([each.times(part) for each, part in zip(self.rises, [core, *moved], strict=True)])
 
-
-def _turned(stack: Floats) -> Floats:
-    return np.asarray(stack.swapaxes(-1, -2))
-
-
-def _moved(mapping: Floats, core: Floats) -> Floats:
-    """How much the blocks move with the core."""
-    return np.asarray((mapping.reshape(-1, len(core)) @ core).reshape(mapping.shape[:2]))
-
-
-def _times(stack: Floats, part: Floats) -> Floats:
-    return np.asarray((stack @ part[..., None])[..., 0]) if part.size else part
+    def _parts(self, x: Floats) -> list[Floats]:
+        """The core as a block of its own, the deviations and the annotators' parameters."""
+        core, *blocks = self.target.parts(x)
+        return [core[None], *blocks]
 
 
 def _joined(parts: tuple[Floats, ...] | list[Floats]) -> Floats:

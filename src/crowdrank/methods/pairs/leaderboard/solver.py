@@ -13,6 +13,14 @@ from functools import cached_property
 import numpy as np
 
 from crowdrank.consensus import Fit
+from crowdrank.methods.pairs.leaderboard.block_matrices import (
+    Matrix,
+    along_diagonal,
+    compact,
+    dense,
+    is_sparse,
+    row_products,
+)
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues, Information
 from crowdrank.methods.pairs.leaderboard.model import (
     COEFFICIENT_SPREAD,
@@ -69,18 +77,20 @@ class Arrow:
 
     information: Information  # with the priors
     core_inverse: Floats
-    block_map: Floats  # category × entry × core: how the mode of the deviations moves with the core
-    own_map: Floats
+    block_map: Matrix  # deviations of all categories × core: how their mode moves with the core
+    own_map: Matrix  # parameters of all annotators × core
 
     def step(self) -> tuple[Floats, Floats, Floats]:
         """The Newton step of the core, of the categories' deviations and of the annotators' parameters."""
-        info, m = self.information, len(self.core_inverse)
+        info = self.information
         gradient = info.core_gradient.copy()
-        gradient -= self.block_map.reshape(-1, m).T @ info.block_gradient.ravel()
-        gradient -= self.own_map.reshape(-1, m).T @ info.own_gradient.ravel()
+        gradient -= self.block_map.T @ info.block_gradient.ravel()
+        gradient -= self.own_map.T @ info.own_gradient.ravel()
         core = -self.core_inverse @ gradient
-        block = -_solved(info.block, info.block_gradient) - self.block_map @ core
-        return core, block, -_solved(info.own, info.own_gradient) - self.own_map @ core
+        block, own = _solved(info.block, info.block_gradient), _solved(info.own, info.own_gradient)
+        block += (self.block_map @ core).reshape(block.shape)
+        own += (self.own_map @ core).reshape(own.shape)
+        return core, -block, -own
 
     @cached_property
     def block_variance(self) -> Floats:
@@ -97,28 +107,35 @@ def _solved(blocks: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.solve(blocks, right[..., None])[..., 0]) if blocks.size else np.zeros(right.shape)
 
 
-def _block_variance(blocks: Floats, mapping: Floats, core_inverse: Floats) -> Floats:
+def _block_variance(blocks: Floats, mapping: Matrix, core_inverse: Floats) -> Floats:
     if not blocks.size:
         return np.zeros(blocks.shape[:2])
     own = np.einsum("kii->ki", np.linalg.inv(blocks))
-    return np.asarray(own + np.einsum("kim,kim->ki", mapping @ core_inverse, mapping))
+    return np.asarray(own + row_products(mapping, mapping @ core_inverse).reshape(own.shape))
 
 
 def arrow_of(information: Information) -> Arrow:
     """Eliminate the blocks."""
     core, m = information.core.copy(), len(information.core)
-    maps: list[Floats] = []
+    maps: list[Matrix] = []
     for blocks, across in (
         (information.block, information.block_core),
         (information.own, information.own_core),
     ):
-        mapping: Floats = np.zeros(across.shape)
-        if blocks.size:
-            mapping = np.asarray(np.linalg.solve(blocks, across))
-        core -= across.reshape(-1, m).T @ mapping.reshape(-1, m)
+        rows = compact(across.reshape(-1, m))
+        mapping = _mapping(blocks, across, rows)
+        core -= dense(rows.T @ mapping)
         maps.append(mapping)
     inverse = np.linalg.inv((core + core.T) / 2)
     return Arrow(information, (inverse + inverse.T) / 2, maps[0], maps[1])
+
+
+def _mapping(blocks: Floats, across: Floats, rows: Matrix) -> Matrix:
+    """The inverse of the blocks times what connects them with the core."""
+    if is_sparse(rows):
+        return along_diagonal(np.asarray(np.linalg.inv(blocks))) @ rows
+    solved = np.linalg.solve(blocks, across) if blocks.size else across
+    return np.asarray(solved.reshape(rows.shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,7 @@ from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.engine import placed
 from crowdrank.numerics.newton import Minimum
 from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
@@ -111,6 +112,7 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
+@one_blas_thread
 def fit_pairs(
     settings: VoteMethodSettings,
     judgments: Judgments,

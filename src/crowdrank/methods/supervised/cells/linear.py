@@ -25,6 +25,7 @@ from crowdrank.methods.supervised.cells.influence import influence
 from crowdrank.methods.supervised.cells.lost import lost_share, without_lost
 from crowdrank.methods.supervised.cells.target_measure import Target, target
 from crowdrank.methods.supervised.cells.training_set import TrainedMethod, TrainingSet, sampled, training_set
+from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.numerics.permutations import MOST_ITEMS, expected_over_tasks
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.sums import sum_by
@@ -76,6 +77,7 @@ class LinearMethod(ABC):
         """The settings to choose among on the validation tasks, the default first."""
         return [self]
 
+    @one_blas_thread
     def train(self, judgments: Judgments, gold: Gold, validation: Iterable[Any] | None = None) -> LinearAggregator:
         """Learn from the tasks with gold. Open settings, and when to stop, are chosen on the validation tasks.
 
