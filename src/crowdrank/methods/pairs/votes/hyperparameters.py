@@ -30,6 +30,10 @@ class InverseGamma(NamedTuple):
         """Between the mode and the mean."""
         return self.scale / self.shape
 
+    def log_density(self, log_variance: float) -> float:
+        """Of the logarithm of a variance, but for a constant."""
+        return -self.shape * log_variance - self.scale * math.exp(-log_variance)
+
     def draw(self, rng: np.random.Generator) -> float:
         """A random variance."""
         return self.scale / float(rng.gamma(self.shape))

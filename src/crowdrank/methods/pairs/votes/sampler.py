@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
+from crowdrank.methods.pairs.votes.hyperparameters import PROFILE_VARIANCE
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
 from crowdrank.methods.pairs.votes.share_moves import ShareMoves, log_prior_ratio, tilt, times
@@ -44,7 +45,7 @@ WANTED_ACCEPTANCE = 0.85
 REACH = 2.0  # standard errors given the qualities: how far from the centre the curvature along a direction is measured
 CURVATURES = 1 / 16, 4.0  # bounds of what is believed, relative to the curvature given the qualities
 BATCHES = 10  # of draws, whose means show how random the mean of all is
-START_TRADE = 0.1  # change of the logarithm of the scale
+START_TRADE = 0.1  # change of the logarithm of the scale, or of the spread of thresholds
 # Of scale for quality in an iteration: what few votes tell least about, and what intervals are widest by.
 TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
@@ -72,6 +73,7 @@ class Draws(NamedTuple):
     error: Floats  # the standard error of that mean
     posterior: Floats  # of the quality of each profile, averaged over the draws
     spread: Floats  # draw: of the scores
+    share: Floats  # of each cell of quality, averaged over the draws
 
 
 class Units:
@@ -194,6 +196,7 @@ class Chain:
         self.hyper = replace(mode.hyper, integrated=True)
         self.shares = ShareMoves(few=model.few is not None)
         self.trade, self.exchange = START_TRADE, _exchange(mode.crowd)
+        self.rescaling = dict.fromkeys(model.free, START_TRADE)
         self.trades = TRADES_OF_FEW if len(model.rows.winner) <= FEW_VOTES else TRADES
         self.x = self.start = mode.x
         self.now = self._evaluation(mode.x)
@@ -235,12 +238,35 @@ class Chain:
             self.crowd = drawn if self._is_upright(self.x, drawn) else self.crowd
             self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.model.squares(self.x, self.hyper), self.model.profiles(self.x), self.rng)
-        if (counts := self.crowd.counts) is not None:
-            value = self.model.value(self.x, self.qualities, self.hyper)
+        counts = self.crowd.counts
+        if counts is not None or self.model.free:
+            likelihood = self.model.likelihood_value(self.x, self.qualities)
+            for name in self.model.free:
+                accepted, likelihood = self._rescale_deviations(name, likelihood)
+                self.rescaling[name] *= math.exp(2 * rate * (accepted - WANTED_TRADES))
+        if counts is not None:
+            value = likelihood + self.model.prior_value(self.x, self.hyper)
             for _ in range(self.trades):
                 accepted, value = self._trade_scale_for_quality(counts, value)
                 self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES) / self.trades)
         self.now = self._evaluation(self.x)
+
+    def _rescale_deviations(self, name: str, likelihood: float) -> tuple[float, float]:
+        """Multiply all deviations of thresholds or biases from their mean, and their spread, by a factor, or not.
+
+        The probability of the former, and minus the log-likelihood afterwards; it is `likelihood` before. Annotators
+        with few votes say little about their own threshold, so that the spread, drawn given all of them, changes slowly.
+        """
+        step, block = self.rescaling[name] * self.rng.normal(), self.model.layout.slices[name]
+        mean, spread = getattr(self.hyper, name)
+        x = self.x.copy()
+        x[block] = mean + math.exp(step) * (x[block] - mean)
+        there = self.model.likelihood_value(x, self.qualities)
+        change = PROFILE_VARIANCE.log_density(2 * (math.log(spread) + step)) - PROFILE_VARIANCE.log_density(2 * math.log(spread))
+        accepted = _acceptance(likelihood - there + change)
+        if self.rng.random() < accepted:
+            self.x, self.hyper, likelihood = x, replace(self.hyper, **{name: (mean, spread * math.exp(step))}), there
+        return accepted, likelihood
 
     def _trade_scale_for_quality(self, counts: Floats, value: float) -> tuple[float, float]:
         """Multiply all scores by a factor and tilt the shares the other way, or not.
@@ -285,15 +311,16 @@ def sample(
             centre = total / (warm_up // 2 - warm_up // 4)
             chain.focus(mode_at(model, task_starts, centre, chain.crowd, chain.hyper))
     xs, gradients = np.empty((2, draws, len(mode.x)))
-    posterior, spread = np.zeros_like(mode.posterior), np.empty(draws)
+    posterior, spread, share = np.zeros_like(mode.posterior), np.empty(draws), np.zeros_like(mode.crowd.share)
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
         spread[number] = chain.hyper.spread
         chain.move()
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
+        share += chain.crowd.share / draws
         chain.draw_distributions()
-    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread)
+    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, share)
 
 
 def controlled_mean(xs: Floats, gradients: Floats, units: UnitSystem) -> tuple[Floats, Floats]:
