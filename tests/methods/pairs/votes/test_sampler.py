@@ -1,5 +1,6 @@
 """Draws from the posterior: calibrated on simulated studies, the same whatever things are called."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ from scipy.stats import chisquare
 import crowdrank as cr
 from crowdrank.convert import WON_LEFT, Votes, votes
 from crowdrank.methods.pairs.votes.canonical import canonical_order
+from crowdrank.methods.pairs.votes.crowd import SHAPES, USUAL_MIXTURE
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
 from crowdrank.methods.pairs.votes.learned_crowd import fit_learned_crowd, unknown_crowd
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import mode_at
-from crowdrank.methods.pairs.votes.sampler import RATE, TRAJECTORY, Chain, Trajectories, sample
-from crowdrank.methods.verdicts import QUALITY, USUAL_CROWD, VIRTUAL_ANNOTATORS
+from crowdrank.methods.pairs.votes.sampler import TRAJECTORY, Chain, Trajectories, sample
+from crowdrank.methods.pairs.votes.share_moves import RATE
+from crowdrank.methods.verdicts import QUALITY, VIRTUAL_ANNOTATORS
 
 N_ENTRIES, N_ANNOTATORS, PER_ANNOTATOR = 4, 6, 8
 STARTS = np.array([0, N_ENTRIES])
@@ -24,7 +27,7 @@ def drawn_study(rng):
     """Spread, scores, shares, qualities and votes, all from their priors."""
     spread = SCORE_VARIANCE.draw(rng) ** 0.5
     score = rng.normal(0, spread, N_ENTRIES)
-    share = rng.dirichlet(VIRTUAL_ANNOTATORS * USUAL_CROWD)
+    share = rng.dirichlet(VIRTUAL_ANNOTATORS * USUAL_MIXTURE) @ SHAPES
     quality = rng.choice(QUALITY, N_ANNOTATORS, p=share)
     annotator = np.repeat(np.arange(N_ANNOTATORS, dtype=np.int32), PER_ANNOTATOR)
     first = rng.integers(0, N_ENTRIES, len(annotator))
@@ -74,12 +77,14 @@ def test_draws_stay_on_their_side_of_the_mirror():
     codes = (column.astype(np.int32) for column in (np.repeat(np.arange(n), 3), winner, loser))
     table = Votes(*codes, np.full(3 * n, WON_LEFT, np.int8), np.ones(3 * n))
     model = MarginalModel(table, table.annotator, N_ENTRIES, n, False, ())
-    chain = Chain(model, mode_at(model, STARTS, score, unknown_crowd(n), Hyperparameters(spread=0.5)), 0)
+    crowd = unknown_crowd(n)
+    crowd = replace(crowd, counts=(crowd.counts + crowd.counts[::-1]) / 2)  # reversed annotators are as common as good
+    chain = Chain(model, mode_at(model, STARTS, score, crowd, Hyperparameters(spread=0.5)), 0)
     states = []
     for _ in range(300):
         chain.move()
         chain.draw_distributions()
-        states.append((chain.x @ score < 0, chain.crowd.share @ RATE < 0))
+        states.append((chain.x @ score < 0, chain.crowd.weight @ RATE < 0))
     assert {(True, False), (False, True), (False, False)} == set(states)
 
 

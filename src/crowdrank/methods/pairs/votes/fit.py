@@ -28,7 +28,7 @@ from crowdrank.methods.pairs.votes.explicit import (
 from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd, fit_learned_crowd, refined
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.mode import Mode, mode_at
+from crowdrank.methods.pairs.votes.mode import mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
 from crowdrank.methods.pairs.votes.part import mode_by_part
 from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
@@ -46,6 +46,11 @@ from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 MOST_SAMPLED_VOTES = 2_000_000
 MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
 MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
+LARGE = 500_000  # votes: if there are many per item, draws from a part of them say as much as draws from all
+SPARSE_NOTE = (
+    f"with so many items or votes, and fewer than {MANY_VOTES} votes per item, intervals are approximate: about nine "
+    "of ten contain the true score. For intervals that hold, rank a part of the items"
+)
 ROUGH = 0.02  # standard errors: how close the first search comes where a second one follows
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
 
@@ -205,14 +210,11 @@ def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold 
 def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> Found:
     """Scores with the distributions of scores and quality learned from the votes, and quality integrated out."""
     model, vocabulary = study.marginal_model(), study.vocabulary
-    ties = usual_ties(study.table, study.variant.link) or 0.0
-    values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
-    start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
-    gaps = spread_of_gaps(study.table, vocabulary)
-    spread = START_SPREAD if gaps is None else gaps
-    hyper = Hyperparameters(spread=spread, of_gaps=gaps is not None, ties=(ties, TIE_SPREAD), usual_ties=ties)
+    start, hyper = _start(model, study)
     tol = max(settings.tol, FINEST)
-    by_part = settings.intervals and not _can_sample(model, hyper, vocabulary)
+    few = len(study.table) < MANY_VOTES * vocabulary.n_entries
+    can_sample = _can_sample(model, hyper, vocabulary) and (few or len(study.table) <= LARGE)
+    by_part = settings.intervals and not can_sample
     first_tol = ROUGH if by_part else tol
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
     if by_part:
@@ -227,8 +229,18 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
         annotators.columns,
         annotators.extra_columns,
         camp_rankings(study, annotators.camp) if annotators.camp is not None else None,
-        annotators.notes,
+        (*annotators.notes, *([SPARSE_NOTE] if by_part and few else [])),
     )
+
+
+def _start(model: MarginalModel, study: VoteStudy) -> tuple[Floats, Hyperparameters]:
+    """Where the search starts, and with which distributions."""
+    ties = usual_ties(study.table, study.variant.link) or 0.0
+    values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
+    start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
+    gaps = spread_of_gaps(study.table, study.vocabulary)
+    spread = START_SPREAD if gaps is None else gaps
+    return start, Hyperparameters(spread=spread, of_gaps=gaps is not None, ties=(ties, TIE_SPREAD), usual_ties=ties)
 
 
 def _optimum(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> tuple[VoteModel, Minimum]:

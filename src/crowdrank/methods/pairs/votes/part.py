@@ -44,7 +44,7 @@ def mode_by_part(
     scale = np.log(draws.x[:, : len(part.entry)].std(axis=1))
     n = model.n_entries
     spread = float(draws.spread.mean() * mode.x[:n].std() / mode.x[part.entry].std())  # that of the whole
-    known = replace(mode, crowd=replace(mode.crowd, share=draws.share), hyper=replace(mode.hyper, spread=spread))
+    known = replace(mode, crowd=replace(mode.crowd, weight=draws.weight), hyper=replace(mode.hyper, spread=spread))
     at = mode_at(model, task_starts, _scaled(mode.x, n, spread / mode.hyper.spread), known.crowd, known.hyper)
     found = follow(model, task_starts, at, max_iter=max_iter, tol=tol)
     squares = model.squares(found.x, found.hyper) + found.variance[:n]
@@ -79,7 +79,7 @@ def part_of(model: MarginalModel, task_starts: NDArray[np.int64]) -> Part:
 
 
 def _lowest(key: Keys, share: float) -> NDArray[np.bool_]:
-    """This share of the keys, the lowest ones; keys are hashes, so that these are any."""
+    """Which keys are the lowest, up to this share of them. Keys are hashes: these are as good as chosen by lot."""
     last = max(int(share * len(key)), 1) - 1
     return np.asarray(key <= np.partition(key, last)[last])
 

@@ -29,8 +29,7 @@ from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import PROFILE_VARIANCE
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
-from crowdrank.methods.pairs.votes.share_moves import ShareMoves, log_prior_ratio, tilt, times
-from crowdrank.methods.verdicts import QUALITY
+from crowdrank.methods.pairs.votes.share_moves import RATE, ShareMoves, log_prior_ratio, tilt, times
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.task_blocks import cholesky, inverse_of_triangle
@@ -49,7 +48,6 @@ START_TRADE = 0.1  # change of the logarithm of the scale, or of the spread of t
 # Of scale for quality in an iteration: what few votes tell least about, and what intervals are widest by.
 TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
-RATE = 2 * QUALITY - 1
 
 
 class EvaluatedPoint(Protocol):
@@ -73,7 +71,7 @@ class Draws(NamedTuple):
     error: Floats  # the standard error of that mean
     posterior: Floats  # of the quality of each profile, averaged over the draws
     spread: Floats  # draw: of the scores
-    share: Floats  # of each cell of quality, averaged over the draws
+    weight: Floats  # of each shape of quality in the crowd, averaged over the draws
 
 
 class Units:
@@ -223,7 +221,7 @@ class Chain:
 
     def _is_upright(self, x: Floats, crowd: Crowd) -> bool:
         """Whether these scores and qualities are not those of the mirror image."""
-        if crowd.counts is None or crowd.share @ RATE >= 0:
+        if crowd.counts is None or crowd.weight @ RATE >= 0:
             return True
         n = self.model.n_entries
         return dot(x[:n], self.start[:n]) >= 0
@@ -254,16 +252,16 @@ class Chain:
     def _rescale_deviations(self, name: str, likelihood: float) -> tuple[float, float]:
         """Multiply all deviations of thresholds or biases from their mean, and their spread, by a factor, or not.
 
-        The probability of the former, and minus the log-likelihood afterwards; it is `likelihood` before. Annotators
-        with few votes say little about their own threshold, so that the spread, drawn given all of them, changes slowly.
+        The probability of the former, and minus the log-likelihood afterwards; it is `likelihood` before. Few votes
+        say little about an annotator's own threshold, so that the spread, drawn given all thresholds, changes slowly.
         """
         step, block = self.rescaling[name] * self.rng.normal(), self.model.layout.slices[name]
         mean, spread = getattr(self.hyper, name)
         x = self.x.copy()
         x[block] = mean + math.exp(step) * (x[block] - mean)
         there = self.model.likelihood_value(x, self.qualities)
-        change = PROFILE_VARIANCE.log_density(2 * (math.log(spread) + step)) - PROFILE_VARIANCE.log_density(2 * math.log(spread))
-        accepted = _acceptance(likelihood - there + change)
+        before, after = (PROFILE_VARIANCE.log_density(2 * log) for log in (math.log(spread), math.log(spread) + step))
+        accepted = _acceptance(likelihood - there + after - before)
         if self.rng.random() < accepted:
             self.x, self.hyper, likelihood = x, replace(self.hyper, **{name: (mean, spread * math.exp(step))}), there
         return accepted, likelihood
@@ -274,11 +272,11 @@ class Chain:
         The probability of the former, and minus the log-posterior afterwards; it is `value` before.
         """
         step, n = self.trade * self.rng.normal(), self.model.n_entries
-        tilted = tilt(self.crowd.share, -step * self.rng.random() * self.exchange * RATE)
-        crowd, x = replace(self.crowd, share=tilted), self.x.copy()
+        tilted = tilt(self.crowd.weight, -step * self.rng.random() * self.exchange * RATE)
+        crowd, x = replace(self.crowd, weight=tilted), self.x.copy()
         x[:n] *= math.exp(step)
         there = self.model.value(x, crowd.qualities, self.hyper)
-        volume = n * step + log_prior_ratio(counts, tilted, self.crowd.share)
+        volume = n * step + log_prior_ratio(counts, tilted, self.crowd.weight)
         accepted = _acceptance(value - there + volume)
         if self.rng.random() < accepted and self._is_upright(x, crowd):
             self.x, self.crowd, self.qualities, value = x, crowd, crowd.qualities, there
@@ -291,10 +289,10 @@ def _acceptance(change: float) -> float:
 
 def _exchange(crowd: Crowd) -> float:
     """How far a tilt by r = 2η − 1 must go for the mean of r to change by itself."""
-    if len(crowd.share) != len(RATE):
+    if crowd.counts is None:
         return 0.0
-    mean = float(crowd.share @ RATE)
-    return mean / float(crowd.share @ (RATE - mean) ** 2)
+    mean = float(crowd.weight @ RATE)
+    return mean / float(crowd.weight @ (RATE - mean) ** 2)
 
 
 def sample(
@@ -311,16 +309,16 @@ def sample(
             centre = total / (warm_up // 2 - warm_up // 4)
             chain.focus(mode_at(model, task_starts, centre, chain.crowd, chain.hyper))
     xs, gradients = np.empty((2, draws, len(mode.x)))
-    posterior, spread, share = np.zeros_like(mode.posterior), np.empty(draws), np.zeros_like(mode.crowd.share)
+    posterior, spread, weight = np.zeros_like(mode.posterior), np.empty(draws), np.zeros_like(mode.crowd.weight)
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
         spread[number] = chain.hyper.spread
         chain.move()
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
-        share += chain.crowd.share / draws
+        weight += chain.crowd.weight / draws
         chain.draw_distributions()
-    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, share)
+    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, weight)
 
 
 def controlled_mean(xs: Floats, gradients: Floats, units: UnitSystem) -> tuple[Floats, Floats]:
