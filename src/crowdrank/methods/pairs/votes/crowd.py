@@ -41,7 +41,7 @@ def _shapes() -> Floats:
     return np.asarray(shapes[np.argsort(shapes @ QUALITY, kind="stable")])
 
 
-SHAPES = _shapes()
+SHAPES: Floats = _shapes()
 
 
 def mixture(share: Floats) -> Floats:

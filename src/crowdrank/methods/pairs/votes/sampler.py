@@ -263,7 +263,8 @@ class Chain:
         before, after = (PROFILE_VARIANCE.log_density(2 * log) for log in (math.log(spread), math.log(spread) + step))
         accepted = _acceptance(likelihood - there + after - before)
         if self.rng.random() < accepted:
-            self.x, self.hyper, likelihood = x, replace(self.hyper, **{name: (mean, spread * math.exp(step))}), there
+            self.hyper = self.hyper.with_profiles(name, mean, spread * math.exp(step))
+            self.x, likelihood = x, there
         return accepted, likelihood
 
     def _trade_scale_for_quality(self, counts: Floats, value: float) -> tuple[float, float]:
