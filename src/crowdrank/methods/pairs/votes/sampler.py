@@ -276,6 +276,8 @@ class Chain:
         tilted = tilt(self.crowd.weight, -step * self.rng.random() * self.exchange * RATE)
         crowd, x = replace(self.crowd, weight=tilted), self.x.copy()
         x[:n] *= math.exp(step)
+        if "ties" in self.model.free:  # or scores further apart would mean fewer ties
+            x[self.model.layout.slices["ties"]] += step * self.rng.random()
         there = self.model.value(x, crowd.qualities, self.hyper)
         volume = n * step + log_prior_ratio(counts, tilted, self.crowd.weight)
         accepted = _acceptance(value - there + volume)
