@@ -21,8 +21,7 @@ from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, follow, mode_at
 from crowdrank.study import Floats
 
-PART_VOTES = 200_000
-VOTES_EACH = 20  # of an annotator in the part, if they have as many: fewer say little about quality
+PART_VOTES, PART_SHARE = 200_000, 0.01  # of the votes; whichever is more
 ROUNDS = 2  # of hashing
 
 
@@ -42,8 +41,8 @@ def mode_by_part(
     part = part_of(model, task_starts)
     draws = draws_of(part.model, _restricted(part, model, mode), part.task_starts)
     scale = np.log(draws.x[:, : len(part.entry)].std(axis=1))
-    n = model.n_entries
-    spread = float(draws.spread.mean() * mode.x[:n].std() / mode.x[part.entry].std())  # that of the whole
+    n, spreads = model.n_entries, (mode.x[: model.n_entries].std(), mode.x[part.entry].std())
+    spread = float(draws.spread.mean() * (spreads[0] / spreads[1] if min(spreads) > 0 else 1.0))  # that of the whole
     known = replace(mode, crowd=replace(mode.crowd, weight=draws.weight), hyper=replace(mode.hyper, spread=spread))
     at = mode_at(model, task_starts, _scaled(mode.x, n, spread / mode.hyper.spread), known.crowd, known.hyper)
     found = follow(model, task_starts, at, max_iter=max_iter, tol=tol)
@@ -59,13 +58,15 @@ def _scaled(x: Floats, n_entries: int, factor: float) -> Floats:
 
 
 def part_of(model: MarginalModel, task_starts: NDArray[np.int64]) -> Part:
-    """About PART_VOTES of the votes. Which ones does not depend on names or on the order of rows.
+    """Some of the votes, as many for an entry as for a profile if possible: too few of either tell nothing.
 
-    Votes between fewer entries keep many votes for each, and fewer profiles many votes of each.
+    Which ones does not depend on names or on the order of rows.
     """
     rows, n_votes = model.rows, len(model.rows.winner)
-    entry_share = min(1.0, max(VOTES_EACH * model.n_profiles, PART_VOTES) / n_votes) ** 0.5
-    profile_share = min(1.0, PART_VOTES / (entry_share**2 * n_votes))
+    wanted = max(PART_VOTES, PART_SHARE * n_votes)
+    balanced = (2 * wanted * model.n_profiles / (model.n_entries * n_votes)) ** (1 / 3)
+    entry_share = min(1.0, max(balanced, (wanted / n_votes) ** 0.5))
+    profile_share = min(1.0, wanted / (entry_share**2 * n_votes))
     entry_key, profile_key = keys(rows, model.n_entries, model.n_profiles, ROUNDS)
     some_entries, some_profiles = _lowest(entry_key, entry_share), _lowest(profile_key, profile_share)
     chosen = np.flatnonzero(some_profiles[rows.profile] & some_entries[rows.winner] & some_entries[rows.loser])
