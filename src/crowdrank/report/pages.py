@@ -60,8 +60,9 @@ def compare_page(comparison: Comparison, *, title: str = "Comparison of methods"
     elif tasks == 1:
         lead.append(paragraph("There is one task, so nobody can say whether the differences are chance.", kind="dim"))
     what = f"{first} of each method"
+    words = paragraph(methods.in_words(comparison.measures), kind="dim")
     sections = [
-        Section("Scores", [figure(methods.leaderboard_chart(comparison), what), _leaderboard(comparison)]),
+        Section("Scores", [figure(methods.leaderboard_chart(comparison), what), _leaderboard(comparison), words]),
         *_agreement(comparison),
         Section("Notes", [listed(comparison.notes)] if comparison.notes else []),
         _repeat(command),

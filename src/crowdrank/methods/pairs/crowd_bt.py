@@ -56,7 +56,7 @@ class CrowdBT:
     description: ClassVar[Description] = Description(
         name="crowd-bt",
         family="pairs",
-        summary="Bradley-Terry with a quality for every annotator: spam counts nothing, malicious votes are reversed.",
+        summary="Bradley-Terry with a quality per annotator: random votes get no weight, malicious ones are reversed.",
         takes=KINDS,
         other_names=("noisy-bt", "noisy-bradley-terry"),
         pair_columns=("weight", "covariates"),
