@@ -24,6 +24,8 @@ MEANINGS = {
     "equal to others": "Equal to others is the share of answers that are the same.",
     "left share": "Left share is how often the left item was chosen.",
     "seconds": "Seconds are the median time for a judgment.",
+    "informativeness": "Informativeness is how much one grade says about the relevance of an item, in nats.",
+    "tie threshold": "A high tie threshold means that an annotator often calls two items equal.",
 }
 KNOWN = ("annotator", "judgments", "quality", "verdict", "quality_low", "quality_high")
 

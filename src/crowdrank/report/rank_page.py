@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.evaluation.evaluate import evaluate
-from crowdrank.methods.catalogue import settings_of
+from crowdrank.learning.catalogue import LEARNERS
+from crowdrank.methods.catalogue import METHODS, SUPERVISED, settings_of
 from crowdrank.methods.protocols import Method
 from crowdrank.report import crowd, ranking
 from crowdrank.report.annotators_section import annotators_section
@@ -376,9 +377,10 @@ def _short(value: object) -> str:
 
 def _about(method: Method | None, label: str) -> list[Html]:
     """The method in its own words: what it does and the reference; the rest for those who ask."""
-    if method is None:
+    kind = type(method) if method is not None else {**METHODS, **SUPERVISED, **LEARNERS}.get(label)
+    if kind is None:
         return [paragraph(f"Method: {label}.")]
-    doc = (sys.modules[type(method).__module__].__doc__ or "").partition(">>>")[0].strip()
+    doc = (sys.modules[kind.__module__].__doc__ or "").partition(">>>")[0].strip()
     parts = [paragraph(with_code(" ".join(part.split()))) for part in doc.split("\n\n") if part.strip()]
-    summary = paragraph(Html(f"<b>{text(label)}</b>: "), method.description.summary)
+    summary = paragraph(Html(f"<b>{text(label)}</b>: "), kind.description.summary)
     return [summary, *parts[-1:], *([folded("The model in detail", parts[:-1])] if len(parts) > 1 else [])]
