@@ -25,7 +25,7 @@ from crowdrank.settings import InputError
 SHADES = "viridis"
 
 # Labels are measured with one font, and shown with another that may be wider.
-ROOM = {"left": 24, "top": 5, "right": 12, "bottom": 5}
+ROOM = {"left": 24, "top": 5, "right": 24, "bottom": 5}
 KINDS = ("html", "svg", "png", "pdf", "json")
 
 # What no picture may hold (vl-convert ends the process): control characters, halves of surrogate pairs, unused codes.

@@ -77,7 +77,7 @@ def leaderboard_chart(comparison: Comparison, measure: str | None = None) -> Any
         color=alt.Color(
             "group:N",
             scale=alt.Scale(domain=["best, or not significantly worse", "significantly worse"], range=[BLUE, ORANGE]),
-            legend=alt.Legend(orient="top", title=None),
+            legend=alt.Legend(orient="top", title=None, columnPadding=24),
         ),
         tooltip=["method:N", *(alt.Tooltip(f"{each}:Q", format=".4f") for each in ("mean", "low", "high"))],
     )
