@@ -99,7 +99,7 @@ class SelfContained:
             return self.to_html().encode()
         buffer: io.StringIO | io.BytesIO = io.StringIO() if kind in ("svg", "json") else io.BytesIO()
         shown: Any = self.properties(padding=ROOM) if kind == "svg" else self  # type: ignore[attr-defined]
-        super(SelfContained, shown).save(buffer, format=kind, **options)
+        super(SelfContained, shown).save(buffer, format=kind, **options)  # type: ignore[misc]
         content = buffer.getvalue()
         return content.encode() if isinstance(content, str) else content
 

@@ -377,7 +377,7 @@ def _short(value: object) -> str:
 
 def _about(method: Method | None, label: str) -> list[Html]:
     """The method in its own words: what it does and the reference; the rest for those who ask."""
-    kind = type(method) if method is not None else {**METHODS, **SUPERVISED, **LEARNERS}.get(label)
+    kind: Any = type(method) if method else METHODS.get(label) or SUPERVISED.get(label) or LEARNERS.get(label)
     if kind is None:
         return [paragraph(f"Method: {label}.")]
     doc = (sys.modules[kind.__module__].__doc__ or "").partition(">>>")[0].strip()
