@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 import crowdrank as cr
 from crowdrank.convert import TIED, WON_LEFT, Votes, votes
 from crowdrank.methods.pairs.votes.canonical import canonical_order
-from crowdrank.methods.pairs.votes.crowd import SHAPES, USUAL_MIXTURE
+from crowdrank.methods.pairs.votes.crowd import SHAPES, USUAL_MIXTURE, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import (
     MEAN_SPREAD,
     PROFILE_VARIANCE,
@@ -119,6 +119,21 @@ def test_draws_stay_on_their_side_of_the_mirror():
         chain.draw_distributions()
         states.append((chain.x @ score < 0, chain.crowd.weight @ RATE < 0))
     assert {(True, False), (False, True), (False, False)} == set(states)
+
+
+def test_qualities_that_were_thought_impossible_are_found():
+    """The most likely scores can fit the votes of a spammer by chance; the draws correct it."""
+    judgments = cr.simulate.pairs(items=10, annotators=5, votes=2000, spammers=0.2, seed=0)
+    table = votes(judgments.judgments.pairs, judgments.judgments.vocabulary)
+    spammer, starts = int(np.argmin(np.abs(judgments.quality - 0.5))), np.array([0, 10])
+    crowd = crowd_of(np.where(np.arange(5) == spammer, -0.95, 0.8), np.full(5, 0.025), None)
+    model = MarginalModel(table, table.annotator, 10, 5, False, ())
+    start = mode_at(model, starts, judgments.gold.value, crowd, Hyperparameters(spread=2.0))
+    draws = sample(model, start, starts, draws=40, warm_up=30, seed=0)
+    quality = (draws.posterior * draws.crowd.quality).sum(axis=1)
+    assert crowd.quality[spammer].max() < 0.4
+    assert 0.4 < quality[spammer] < 0.6
+    assert np.delete(quality, spammer).min() > 0.7
 
 
 class Normal(NamedTuple):

@@ -42,8 +42,9 @@ def describe_annotators(
     camps: bool,
 ) -> AnnotatorSummary:
     """The annotators' columns. `camps`: people may have another taste, because no gold says who is right."""
-    crowd = found.mode.crowd
-    posterior = found.mode.posterior if draws is None else draws.posterior
+    crowd, posterior = found.mode.crowd, found.mode.posterior
+    if draws is not None:
+        crowd, posterior = draws.crowd, draws.posterior
     posterior = _discounted(posterior, crowd.qualities.share, evidence_per_preference(judgments)[profiles.annotator])
     quality = crowd.quality
     low, high = (end.round(DIGITS) for end in quality_interval(quality, crowd.step, posterior))

@@ -59,9 +59,9 @@ class CanonicalOrder:
     def restored(self, model: MarginalModel, draws: Draws) -> Draws:
         """Draws of parameters in this order, in the order of codes."""
         back = _inverse(self._parameters(model))
-        posterior = draws.posterior[_inverse(self.profile)]
-        mean, error = draws.mean[back], draws.error[back]
-        return draws._replace(x=draws.x[:, back], mean=mean, error=error, posterior=posterior)
+        profile, mean, error = _inverse(self.profile), draws.mean[back], draws.error[back]
+        posterior, crowd = draws.posterior[profile], _reordered(draws.crowd, profile)
+        return draws._replace(x=draws.x[:, back], mean=mean, error=error, posterior=posterior, crowd=crowd)
 
     def _parameters(self, model: MarginalModel) -> Places:
         """The parameters of a model in this order."""

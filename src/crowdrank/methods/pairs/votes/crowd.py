@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.marginal_kernels import Qualities
 from crowdrank.methods.verdicts import (
@@ -94,6 +95,18 @@ class Crowd:
     def penalty(self) -> float:
         """Minus the log-density of the distribution, but for a constant."""
         return 0.0 if self.counts is None else -float(self.counts @ np.log(self.weight))
+
+    def at_an_end(self, posterior: Floats, unlikely: float) -> NDArray[np.bool_]:
+        """Which profiles have a likely quality at an end of those possible that is not the end of the scale."""
+        last = self.first + (self.cell.shape[1] - 1) * self.step
+        low, high = posterior[:, 0] > unlikely, posterior[:, -1] > unlikely
+        return np.asarray((low & (self.first > self.step - 1)) | (high & (last < 1 - self.step)))
+
+    def with_all_cells(self, which: NDArray[np.bool_]) -> Crowd:
+        """The same, but these profiles have one possible quality in each cell."""
+        first, step = np.where(which, WIDTH - 1, self.first), np.where(which, 2 * WIDTH, self.step)
+        cell = np.where(which[:, None], np.arange(N_QUALITIES, dtype=np.int32), self.cell)
+        return replace(self, first=first, step=step, cell=cell, in_cells=bool((step == 2 * WIDTH).all()))
 
     def likelihood(self, posterior: Floats) -> Floats:
         """How likely the votes of each profile are if it is of each shape, from the posterior of its quality."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of, mixture
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
@@ -26,7 +25,7 @@ from crowdrank.methods.pairs.votes.mode import (
     mode_at,
     with_learned,
 )
-from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS, WIDTH
+from crowdrank.methods.verdicts import GOOD, GUESSING, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS, WIDTH
 from crowdrank.study import Floats, Gold, Vocabulary
 
 UNDECIDED_MIXTURE = mixture(0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED)
@@ -121,7 +120,7 @@ def _refined_mode(model: MarginalModel, vocabulary: Vocabulary, start: Mode, max
         if crowd is mode.crowd:
             break
         mode = in_rounds(model, vocabulary.task_starts, _with_crowd(model, vocabulary, mode, crowd), SETTLED)
-        if not _at_an_end(mode).any():
+        if not mode.crowd.at_an_end(mode.posterior, UNLIKELY).any():
             break
     return follow(model, vocabulary.task_starts, mode, max_iter=max_iter, tol=tol)
 
@@ -131,14 +130,6 @@ def _with_crowd(model: MarginalModel, vocabulary: Vocabulary, mode: Mode, crowd:
     if has_many_votes(model):  # then every round starts with the curvature
         return replace(mode, crowd=crowd)
     return mode_at(model, vocabulary.task_starts, mode.x, crowd, mode.hyper)
-
-
-def _at_an_end(mode: Mode) -> NDArray[np.bool_]:
-    """Which profiles have a likely quality at an end of their possible qualities that is not the end of the scale."""
-    first, step, _ = mode.crowd.qualities
-    last = first + (N_QUALITIES - 1) * step
-    low, high = mode.posterior[:, 0] > UNLIKELY, mode.posterior[:, -1] > UNLIKELY
-    return np.asarray((low & (first > step - 1)) | (high & (last < 1 - step)))
 
 
 def refined(crowd: Crowd, posterior: Floats) -> Crowd:

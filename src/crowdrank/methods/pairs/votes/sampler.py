@@ -48,6 +48,7 @@ START_TRADE = 0.1  # change of the logarithm of the scale, or of the spread of t
 # Of scale for quality in an iteration: what few votes tell least about, and what intervals are widest by.
 TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
+LIKELY = 0.05  # probability of a quality at an end of those possible
 
 
 class EvaluatedPoint(Protocol):
@@ -72,6 +73,7 @@ class Draws(NamedTuple):
     posterior: Floats  # of the quality of each profile, averaged over the draws
     spread: Floats  # draw: of the scores
     weight: Floats  # of each shape of quality in the crowd, averaged over the draws
+    crowd: Crowd  # that of the mode, with the qualities that were possible in the draws
 
 
 class Units:
@@ -249,6 +251,19 @@ class Chain:
                 self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES) / self.trades)
         self.now = self._evaluation(self.x)
 
+    def widen_qualities(self) -> None:
+        """Let a profile have any quality if that of a draw is at an end of those that were possible.
+
+        They were chosen by the most likely scores, which fit the votes of some annotators by chance.
+        """
+        if self.crowd.counts is None or self.crowd.in_cells:
+            return
+        ends = self.crowd.at_an_end(self.now.posterior, LIKELY)
+        if ends.any():
+            self.crowd = self.crowd.with_all_cells(ends)
+            self.qualities = self.crowd.qualities
+            self.now = self._evaluation(self.x)
+
     def _rescale_deviations(self, name: str, likelihood: float) -> tuple[float, float]:
         """Multiply all deviations of thresholds or biases from their mean, and their spread, by a factor, or not.
 
@@ -307,6 +322,7 @@ def sample(
         report("posterior", number, warm_up + draws)
         chain.move()
         chain.draw_distributions(1 / math.sqrt(1 + number))
+        chain.widen_qualities()
         total += chain.x * (warm_up // 4 <= number < warm_up // 2)
         if number + 1 == warm_up // 2:  # the mode is not the middle
             centre = total / (warm_up // 2 - warm_up // 4)
@@ -321,7 +337,8 @@ def sample(
         posterior += chain.now.posterior / draws
         weight += chain.crowd.weight / draws
         chain.draw_distributions()
-    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, weight)
+    crowd = replace(chain.crowd, weight=mode.crowd.weight)
+    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, weight, crowd)
 
 
 def controlled_mean(xs: Floats, gradients: Floats, units: UnitSystem) -> tuple[Floats, Floats]:
