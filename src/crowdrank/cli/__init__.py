@@ -64,7 +64,10 @@ def _options(
     ),
 ) -> None:
     if max_size:
+        from crowdrank.formats.compressed import most_bytes
+
         os.environ["CROWDRANK_MAX_SIZE"] = max_size
+        most_bytes()  # refuses what is no size
     if version:
         from crowdrank import __version__
 

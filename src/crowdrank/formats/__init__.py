@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -17,7 +18,15 @@ from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.encode_gold import gold_of, scores_of
 from crowdrank.formats.exports import sources_of
-from crowdrank.formats.files import PREFLIB, TREC_LETOR, kind_of, matching_files, of_file, refuse_same_files
+from crowdrank.formats.files import (
+    PREFLIB,
+    TREC_LETOR,
+    kind_of,
+    matching_files,
+    notes_on_copies,
+    of_file,
+    refuse_same_files,
+)
 from crowdrank.formats.preflib_text import preflib_text
 from crowdrank.formats.scales import check_scale
 from crowdrank.formats.source import Source, as_text, of_frame
@@ -84,7 +93,8 @@ def _sources(paths: Sequence[FilePath], given: Mapping[str, str]) -> list[Source
         raise JudgmentError("no file to read")
     paths = [found for path in paths for found in matching_files(path)]
     refuse_same_files(paths)
-    return disambiguate_tags([source for path in paths for source in sources_of(path, "judgments", given)])
+    first, *others = [source for path in paths for source in sources_of(path, "judgments", given)]
+    return disambiguate_tags([replace(first, notes=(*first.notes, *notes_on_copies(paths))), *others])
 
 
 @overload
