@@ -86,6 +86,9 @@ def main() -> None:
     except InputError as error:
         sys.stderr.write(f"{printable(str(error))}\n")
         sys.exit(2)
+    except MemoryError as error:
+        sys.stderr.write(f"not enough memory; ask for less, or run it where there is more. {error}\n")
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         sys.exit(INTERRUPTED)
