@@ -64,6 +64,8 @@ def test_a_short_file_is_enough(read):
     [
         ("", "[study] must be a table"),
         ("[study", "is not TOML"),
+        ("a = " + "[" * 9000, "is not TOML"),
+        ("a = " + "1" * 9000, "is not TOML"),
         ('[study]\nitems = "items.csv"', "name is missing in [study]"),
         ('[study]\nname = "a b"\nitems = "items.csv"', "name in [study]"),
         ('[study]\nname = "s"\nitems = "none.csv"', "does not exist"),

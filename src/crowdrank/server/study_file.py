@@ -211,7 +211,7 @@ def _toml(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not a text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of a number of 5,000 digits, and of 5,000 brackets
         raise InputError(f"{path}: is not TOML: {error}") from None
 
 
