@@ -34,7 +34,8 @@ TIES = (0.0, 0.3)
 CROWDS = {"honest": (0.0, 0.0), "30 % spam": (0.3, 0.0), "20 % spam, 30 % reversed": (0.2, 0.3)}
 ITEMS, VOTES = 40, 2000
 FIXED_PRIORS = ((2.0, 2.0), (8.0, 2.0), (5.0, 1.0), (1.05, 1.05))
-DENSE = ((50, 50, 5_000), (200, 100, 20_000), (200, 200, 40_000), (200, 8_000, 40_000))  # items, annotators, votes
+# Items, annotators, votes.
+DENSE = ((50, 50, 5_000), (200, 100, 20_000), (200, 200, 40_000), (200, 8_000, 40_000), (1_500, 3_300, 66_000))
 COLUMNS = ("scores", "ranks", "quality", "τ", "τ bt", "τ best prior", "next", "accused", "spam found", "reversed found")
 ENOUGH = 40  # votes
 HONEST = 0.7  # quality

@@ -60,7 +60,7 @@ def test_learned_shares_are_those_that_they_lead_to():
     rng = np.random.default_rng(0)
     crowd, likelihood = unknown_crowd(40), rng.dirichlet(np.full(25, 0.2), 40)
     posterior = likelihood * crowd.share
-    share = crowd.learned(posterior / posterior.sum(axis=1, keepdims=True), 3000).share
-    posterior = likelihood * share
-    cells = crowd.counts + (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0)
-    assert share == pytest.approx(cells / cells.sum(), abs=1e-6)
+    weight = crowd.learned(posterior / posterior.sum(axis=1, keepdims=True), 3000).weight
+    of_shapes = (likelihood @ crowd.shapes.T) * weight
+    total = crowd.counts + (of_shapes / of_shapes.sum(axis=1, keepdims=True)).sum(axis=0)
+    assert weight == pytest.approx(total / total.sum(), abs=1e-6)

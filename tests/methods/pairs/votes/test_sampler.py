@@ -1,5 +1,6 @@
 """Draws from the posterior: calibrated on simulated studies, the same whatever things are called."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -7,48 +8,83 @@ import pytest
 from scipy.stats import chisquare
 
 import crowdrank as cr
-from crowdrank.convert import WON_LEFT, Votes, votes
+from crowdrank.convert import TIED, WON_LEFT, Votes, votes
 from crowdrank.methods.pairs.votes.canonical import canonical_order
-from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, Hyperparameters
+from crowdrank.methods.pairs.votes.crowd import SHAPES, USUAL_MIXTURE
+from crowdrank.methods.pairs.votes.hyperparameters import (
+    MEAN_SPREAD,
+    PROFILE_VARIANCE,
+    SCORE_VARIANCE,
+    Hyperparameters,
+)
 from crowdrank.methods.pairs.votes.learned_crowd import fit_learned_crowd, unknown_crowd
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import mode_at
-from crowdrank.methods.pairs.votes.sampler import RATE, TRAJECTORY, Chain, Trajectories, sample
-from crowdrank.methods.verdicts import QUALITY, USUAL_CROWD, VIRTUAL_ANNOTATORS
+from crowdrank.methods.pairs.votes.sampler import TRAJECTORY, Chain, Trajectories, sample
+from crowdrank.methods.pairs.votes.share_moves import RATE
+from crowdrank.methods.verdicts import QUALITY, VIRTUAL_ANNOTATORS
 
 N_ENTRIES, N_ANNOTATORS, PER_ANNOTATOR = 4, 6, 8
 STARTS = np.array([0, N_ENTRIES])
 
 
-def drawn_study(rng):
-    """Spread, scores, shares, qualities and votes, all from their priors."""
+class Study(NamedTuple):
+    """Votes, and what they were drawn from."""
+
+    table: Votes
+    score: np.ndarray
+    spread: float
+    ties: np.ndarray  # log thresholds; empty without ties
+    tie_spread: float
+
+
+def drawn_study(rng, ties=False):
+    """Spread, scores, shares, qualities, tie thresholds and votes, all from their priors."""
     spread = SCORE_VARIANCE.draw(rng) ** 0.5
     score = rng.normal(0, spread, N_ENTRIES)
-    share = rng.dirichlet(VIRTUAL_ANNOTATORS * USUAL_CROWD)
+    share = rng.dirichlet(VIRTUAL_ANNOTATORS * USUAL_MIXTURE) @ SHAPES
     quality = rng.choice(QUALITY, N_ANNOTATORS, p=share)
+    tie_spread = PROFILE_VARIANCE.draw(rng) ** 0.5
+    thresholds = rng.normal(MEAN_SPREAD * rng.normal(), tie_spread, N_ANNOTATORS) if ties else np.zeros(0)
     annotator = np.repeat(np.arange(N_ANNOTATORS, dtype=np.int32), PER_ANNOTATOR)
     first = rng.integers(0, N_ENTRIES, len(annotator))
     second = (first + rng.integers(1, N_ENTRIES, len(annotator))) % N_ENTRIES
-    right = 1 / (1 + np.exp(score[second] - score[first]))
-    chance = quality[annotator] * right + (1 - quality[annotator]) * (1 - right)
+    gap = score[first] - score[second]
+    chance = 0.5 + (quality[annotator] - 0.5) * np.tanh(gap / 2)
     won = rng.random(len(annotator)) < chance
     winner, loser = np.where(won, first, second), np.where(won, second, first)
     kind, weight = np.full(len(annotator), WON_LEFT, np.int8), np.ones(len(annotator))
-    return Votes(annotator, winner.astype(np.int32), loser.astype(np.int32), kind, weight), score, spread
+    if ties:
+        tau = np.exp(thresholds[annotator])
+        tied = tau / (tau + 2 * np.cosh((2 * quality[annotator] - 1) * gap / 2))
+        kind[rng.random(len(annotator)) < tied] = TIED
+    return Study(
+        Votes(annotator, winner.astype(np.int32), loser.astype(np.int32), kind, weight),
+        score,
+        spread,
+        thresholds,
+        tie_spread,
+    )
 
 
-def test_draws_are_calibrated():
+@pytest.mark.parametrize("free", [(), ("ties",)])
+def test_draws_are_calibrated(free):
     """The truth, drawn from the prior, has any rank among the draws equally often (simulation-based calibration)."""
     ranks = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        table, score, spread = drawn_study(rng)
-        model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, ())
-        start = mode_at(model, STARTS, score, unknown_crowd(N_ANNOTATORS), Hyperparameters(spread=spread))
+        table, score, spread, ties, tie_spread = drawn_study(rng, bool(free))
+        model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, free)
+        hyper = Hyperparameters(spread=spread, ties=(float(ties.mean()) if free else 0.0, tie_spread))
+        start = mode_at(model, STARTS, np.r_[score, ties], unknown_crowd(N_ANNOTATORS), hyper)
         draws = sample(model, start, STARTS, draws=95, warm_up=40, seed=seed)
         thin = slice(None, None, 5)
         gap, log_spread = draws.x[thin, 0] - draws.x[thin, 1], np.log(draws.spread[thin])
-        ranks.append([(gap < score[0] - score[1]).sum(), (log_spread < np.log(spread)).sum()])
+        found = [(gap < score[0] - score[1]).sum(), (log_spread < np.log(spread)).sum()]
+        if free:
+            thresholds = draws.x[thin, N_ENTRIES:]
+            found += [(thresholds[:, 0] < ties[0]).sum(), (np.ptp(thresholds, axis=1) < np.ptp(ties)).sum()]
+        ranks.append(found)
     for column in np.array(ranks).T:  # 0 to 19, in five classes of four
         assert chisquare(np.bincount(column // 4, minlength=5)).pvalue > 0.001
 
@@ -74,12 +110,14 @@ def test_draws_stay_on_their_side_of_the_mirror():
     codes = (column.astype(np.int32) for column in (np.repeat(np.arange(n), 3), winner, loser))
     table = Votes(*codes, np.full(3 * n, WON_LEFT, np.int8), np.ones(3 * n))
     model = MarginalModel(table, table.annotator, N_ENTRIES, n, False, ())
-    chain = Chain(model, mode_at(model, STARTS, score, unknown_crowd(n), Hyperparameters(spread=0.5)), 0)
+    crowd = unknown_crowd(n)
+    crowd = replace(crowd, counts=(crowd.counts + crowd.counts[::-1]) / 2)  # reversed annotators are as common as good
+    chain = Chain(model, mode_at(model, STARTS, score, crowd, Hyperparameters(spread=0.5)), 0)
     states = []
     for _ in range(300):
         chain.move()
         chain.draw_distributions()
-        states.append((chain.x @ score < 0, chain.crowd.share @ RATE < 0))
+        states.append((chain.x @ score < 0, chain.crowd.weight @ RATE < 0))
     assert {(True, False), (False, True), (False, False)} == set(states)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from crowdrank.methods.pairs.votes import few_votes
+from crowdrank.methods.pairs.votes.crowd import SHAPES
 from crowdrank.methods.pairs.votes.learned_crowd import unknown_crowd
 from crowdrank.methods.pairs.votes.share_kernels import divided_anew
 from crowdrank.methods.pairs.votes.share_moves import ShareMoves
@@ -23,27 +24,33 @@ def mean_qualities(crowd, likelihood, seed):
     return np.array(found[100:])
 
 
+def moments(counts):
+    """Mean and variance of the crowd's mean quality, if the shares of shapes have a Dirichlet distribution."""
+    quality, total = SHAPES @ QUALITY, counts.sum()
+    mean = counts @ quality / total
+    return mean, (counts @ quality**2 / total - mean**2) / (total + 1)
+
+
 def test_without_votes_shares_are_those_of_the_prior():
-    """Mean and variance of a sum over Dirichlet shares."""
     crowd = unknown_crowd(3)
-    total = crowd.counts.sum()
-    mean = crowd.counts @ QUALITY / total
-    variance = (crowd.counts @ QUALITY**2 / total - mean**2) / (total + 1)
+    mean, variance = moments(crowd.counts)
     found = mean_qualities(crowd, np.ones((3, len(QUALITY))), 0)
     assert found.mean() == pytest.approx(mean, abs=0.01)
     assert found.std() == pytest.approx(variance**0.5, rel=0.1)
 
 
-def test_annotators_whose_quality_is_known_count_like_virtual_ones():
-    crowd, n = unknown_crowd(8), 8
-    likelihood = np.zeros((n, len(QUALITY)))
-    likelihood[:, 17] = 1.0
-    counts = crowd.counts + n * (np.arange(len(QUALITY)) == 17)
-    mean = counts @ QUALITY / counts.sum()
-    variance = (counts @ QUALITY**2 / counts.sum() - mean**2) / (counts.sum() + 1)
+def test_an_annotator_whose_quality_is_known_counts_like_a_virtual_one():
+    """They are of one of the shapes, by how probable their quality is in each."""
+    crowd, cell = unknown_crowd(1), 3
+    likelihood = np.zeros((1, len(QUALITY)))
+    likelihood[:, cell] = 1.0
+    of_shape = crowd.counts * SHAPES[:, cell]
+    of_shape /= of_shape.sum()
+    means, variances = np.transpose([moments(crowd.counts + one) for one in np.eye(len(SHAPES))])
+    mean = of_shape @ means
     found = mean_qualities(crowd, likelihood, 1)
     assert found.mean() == pytest.approx(mean, abs=0.01)
-    assert found.std() == pytest.approx(variance**0.5, rel=0.1)
+    assert found.std() == pytest.approx((of_shape @ (variances + means**2) - mean**2) ** 0.5, rel=0.1)
 
 
 @pytest.mark.parametrize("profiles", [1, 7, 500])

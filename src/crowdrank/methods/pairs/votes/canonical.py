@@ -18,10 +18,14 @@ from crowdrank.methods.pairs.votes.crowd import Crowd
 from crowdrank.methods.pairs.votes.kernels import VoteRows
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
-from crowdrank.methods.pairs.votes.sampler import Draws
+from crowdrank.methods.pairs.votes.sampler import Draws, sample
 from crowdrank.study import Codes
 
+FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
+FEWEST_DRAWS, MOST_DRAWS = 30, 300
+DRAWS_OF_ONE_VOTE = 10_000  # over the root of the number of votes: with more votes the posterior is closer to normal
 ROUNDS = 3
+ROWS = 1_000_000  # whose hashes are computed together: those of all votes may need too much memory
 
 Keys = NDArray[np.uint64]
 Places = NDArray[np.int64]
@@ -56,7 +60,8 @@ class CanonicalOrder:
         """Draws of parameters in this order, in the order of codes."""
         back = _inverse(self._parameters(model))
         posterior = draws.posterior[_inverse(self.profile)]
-        return Draws(draws.x[:, back], draws.mean[back], draws.error[back], posterior, draws.spread)
+        mean, error = draws.mean[back], draws.error[back]
+        return draws._replace(x=draws.x[:, back], mean=mean, error=error, posterior=posterior)
 
     def _parameters(self, model: MarginalModel) -> Places:
         """The parameters of a model in this order."""
@@ -64,9 +69,19 @@ class CanonicalOrder:
         return np.concatenate((self.entry, *(start + self.profile for start in starts)))
 
 
+def draws_of(model: MarginalModel, mode: Mode, task_starts: NDArray[np.int64]) -> Draws:
+    """Draws from the posterior that do not depend on names; as many as the votes need."""
+    draws = min(max(int(DRAWS_OF_ONE_VOTE / len(model.rows.winner) ** 0.5), FEWEST_DRAWS), MOST_DRAWS)
+    warm_up = min(max(draws, FEWEST_WARM_UP), MOST_WARM_UP)
+    order = canonical_order(model, task_starts)
+    ordered = order.model(model)
+    found = sample(ordered, order.mode(ordered, mode), order.task_starts, draws=draws, warm_up=warm_up)
+    return order.restored(model, found)
+
+
 def canonical_order(model: MarginalModel, task_starts: NDArray[np.int64]) -> CanonicalOrder:
     """The order of the entries, task by task, and of the profiles."""
-    entry_key, profile_key = _keys(model.rows, model.n_entries, model.n_profiles)
+    entry_key, profile_key = keys(model.rows, model.n_entries, model.n_profiles)
     sizes = np.diff(task_starts)
     task = np.repeat(np.arange(len(sizes)), sizes)
     task_key = _summed(task, _mixed(entry_key), len(sizes))
@@ -75,21 +90,28 @@ def canonical_order(model: MarginalModel, task_starts: NDArray[np.int64]) -> Can
     return CanonicalOrder(entry, np.argsort(profile_key, kind="stable"), np.r_[0, np.cumsum(sizes[tasks])])
 
 
-def _keys(rows: VoteRows, n_entries: int, n_profiles: int) -> tuple[Keys, Keys]:
+def keys(rows: VoteRows, n_entries: int, n_profiles: int, rounds: int = ROUNDS) -> tuple[Keys, Keys]:
     """The keys of the entries and of the profiles."""
-    profile, winner, loser, kind, weight = rows
     entry_key, profile_key = np.ones(n_entries, np.uint64), np.ones(n_profiles, np.uint64)
+    for _ in range(rounds):
+        new_entry, new_profile = _mixed(entry_key), _mixed(profile_key)
+        for start in range(0, len(rows.winner), ROWS):
+            _add_votes(rows.part(slice(start, start + ROWS)), entry_key, profile_key, new_entry, new_profile)
+        entry_key, profile_key = new_entry, new_profile
+    return entry_key, profile_key
+
+
+def _add_votes(rows: VoteRows, entry_key: Keys, profile_key: Keys, new_entry: Keys, new_profile: Keys) -> None:
+    """Add the hashes of votes to the new keys of their entries and profiles."""
+    profile, winner, loser, kind, weight = rows
     vote = _mixed(_mixed(kind.astype(np.uint64) + np.uint64(1)) + weight.view(np.uint64))
     lost = np.where(kind == TIED, np.uint64(0), np.uint64(1))
-    for _ in range(ROUNDS):
-        of_winner, of_loser = entry_key[winner], _mixed(entry_key[loser] + lost)
-        both = np.where(kind == TIED, _mixed(of_winner) + of_loser, of_winner + of_loser)
-        shared = vote + profile_key[profile]
-        new = _summed(winner, _mixed(shared + _mixed(entry_key[loser])), n_entries)
-        new += _summed(loser, _mixed(shared + _mixed(of_winner) + lost), n_entries)
-        profile_key = _mixed(profile_key) + _summed(profile, _mixed(vote + _mixed(both)), n_profiles)
-        entry_key = _mixed(entry_key) + new
-    return entry_key, profile_key
+    of_winner, of_loser = entry_key[winner], _mixed(entry_key[loser] + lost)
+    both = np.where(kind == TIED, _mixed(of_winner) + of_loser, of_winner + of_loser)
+    shared = vote + profile_key[profile]
+    np.add.at(new_entry, winner, _mixed(shared + _mixed(entry_key[loser])))
+    np.add.at(new_entry, loser, _mixed(shared + _mixed(of_winner) + lost))
+    np.add.at(new_profile, profile, _mixed(vote + _mixed(both)))
 
 
 def _mixed(key: Keys) -> Keys:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from crowdrank.convert import Votes, as_pairs, votes
 from crowdrank.methods.pairs.votes.annotators import describe_annotators
 from crowdrank.methods.pairs.votes.approximation import curvature_spread, explicit_spread
 from crowdrank.methods.pairs.votes.camps import camp_rankings
-from crowdrank.methods.pairs.votes.canonical import canonical_order
+from crowdrank.methods.pairs.votes.canonical import draws_of
 from crowdrank.methods.pairs.votes.crowd import crowd_of, perfect_crowd
 from crowdrank.methods.pairs.votes.explicit import (
     TIE_SPREAD,
@@ -28,10 +28,11 @@ from crowdrank.methods.pairs.votes.explicit import (
 from crowdrank.methods.pairs.votes.hyperparameters import START_SPREAD, Hyperparameters
 from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd, fit_learned_crowd, refined
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.mode import Mode, mode_at
+from crowdrank.methods.pairs.votes.mode import mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
+from crowdrank.methods.pairs.votes.part import mode_by_part
 from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
-from crowdrank.methods.pairs.votes.sampler import Draws, sample
+from crowdrank.methods.pairs.votes.sampler import Draws
 from crowdrank.methods.pairs.votes.similar_pairs import spread_of_gaps
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
@@ -44,15 +45,13 @@ from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 MOST_SAMPLED_VOTES = 2_000_000
 MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
-LARGE_NOTE = (
-    f"with more than {MOST_SAMPLED_VOTES:,} votes or {MOST_SAMPLED_ENTRIES:,} items, scores are the most likely ones: "
-    "their order holds, but they lie up to a fifth too close together, and their intervals are too narrow. For "
-    "intervals that hold, rank a random part of the votes"
-)
 MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
-FEWEST_WARM_UP, MOST_WARM_UP = 30, 60
-FEWEST_DRAWS, MOST_DRAWS = 30, 300
-DRAWS_OF_ONE_VOTE = 10_000  # over the root of the number of votes: with more votes the posterior is closer to normal
+LARGE = 500_000  # votes: if there are many per item, draws from a part of them say as much as draws from all
+SPARSE_NOTE = (
+    f"with so many items or votes, and fewer than {MANY_VOTES} votes per item, intervals are approximate: about nine "
+    "of ten contain the true score. For intervals that hold, rank a part of the items"
+)
+ROUGH = 0.02  # standard errors: how close the first search comes where a second one follows
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
 
 
@@ -186,7 +185,7 @@ def _fit_pooled(settings: VoteMethodSettings, study: VoteStudy) -> Found:
         spread = explicit_spread(model, optimum.x, vocabulary)
         return Found(from_curvature(score, spread, vocabulary), optimum.fit, chosen)
     mode = mode_at(marginal, vocabulary.task_starts, optimum.x, perfect_crowd(1), _hyper(model, settings.prior))
-    draws = _draws(marginal, mode, vocabulary)
+    draws = draws_of(marginal, mode, vocabulary.task_starts)
     return Found(from_draws(draws, mode, 1.0, study.table, vocabulary, score), optimum.fit, chosen)
 
 
@@ -211,15 +210,17 @@ def _fit_given_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold 
 def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> Found:
     """Scores with the distributions of scores and quality learned from the votes, and quality integrated out."""
     model, vocabulary = study.marginal_model(), study.vocabulary
-    ties = usual_ties(study.table, study.variant.link) or 0.0
-    values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
-    start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
-    gaps = spread_of_gaps(study.table, vocabulary)
-    spread = START_SPREAD if gaps is None else gaps
-    hyper = Hyperparameters(spread=spread, of_gaps=gaps is not None, ties=(ties, TIE_SPREAD), usual_ties=ties)
+    start, hyper = _start(model, study)
     tol = max(settings.tol, FINEST)
-    found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=tol)
-    posterior, draws = _posterior(settings, model, found, study)
+    few = len(study.table) < MANY_VOTES * vocabulary.n_entries
+    can_sample = _can_sample(model, hyper, vocabulary) and (few or len(study.table) <= LARGE)
+    by_part = settings.intervals and not can_sample
+    first_tol = ROUGH if by_part else tol
+    found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
+    if by_part:
+        found, posterior, draws = *_by_part(settings, model, found, study, tol), None
+    else:
+        posterior, draws = _posterior(settings, model, found, study)
     annotators = describe_annotators(study.judgments, study.profiles, model, found, draws, camps=gold is None)
     return Found(
         posterior,
@@ -228,8 +229,18 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
         annotators.columns,
         annotators.extra_columns,
         camp_rankings(study, annotators.camp) if annotators.camp is not None else None,
-        (*annotators.notes, *([LARGE_NOTE] if settings.intervals and draws is None else [])),
+        (*annotators.notes, *([SPARSE_NOTE] if by_part and few else [])),
     )
+
+
+def _start(model: MarginalModel, study: VoteStudy) -> tuple[Floats, Hyperparameters]:
+    """Where the search starts, and with which distributions."""
+    ties = usual_ties(study.table, study.variant.link) or 0.0
+    values: dict[str, float | Floats] = {"score": start_scores(study.table, model.n_entries), "ties": ties, "bias": 0.0}
+    start = model.layout.pack(**{name: values[name] for name in model.layout.slices})
+    gaps = spread_of_gaps(study.table, study.vocabulary)
+    spread = START_SPREAD if gaps is None else gaps
+    return start, Hyperparameters(spread=spread, of_gaps=gaps is not None, ties=(ties, TIE_SPREAD), usual_ties=ties)
 
 
 def _optimum(settings: VoteMethodSettings, study: VoteStudy, gold: Gold | None) -> tuple[VoteModel, Minimum]:
@@ -273,8 +284,19 @@ def _posterior(
         return ScorePosterior(at_mode, {}), None
     if not _can_sample(model, found.mode.hyper, vocabulary):
         return from_curvature(at_mode, curvature_spread(model, found.mode, vocabulary), vocabulary), None
-    draws = _draws(model, found.mode, vocabulary)
+    draws = draws_of(model, found.mode, vocabulary.task_starts)
     return from_draws(draws, found.mode, found.upright, study.table, vocabulary, score), draws
+
+
+def _by_part(
+    settings: VoteMethodSettings, model: MarginalModel, found: LearnedCrowd, study: VoteStudy, tol: float
+) -> tuple[LearnedCrowd, ScorePosterior]:
+    """What was found, and the posterior of the scores, where only a part of the votes can be sampled."""
+    vocabulary, n = study.vocabulary, model.n_entries
+    mode, error = mode_by_part(model, found.mode, vocabulary.task_starts, max_iter=settings.max_iter, tol=tol)
+    score = mode.x[:n]
+    spread = curvature_spread(model, mode, vocabulary).widened(error * score, np.ones(n), vocabulary.entry_task)
+    return replace(found, mode=mode), from_curvature(_relative(score, study), spread, vocabulary)
 
 
 def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabulary) -> bool:
@@ -284,15 +306,6 @@ def _can_sample(model: MarginalModel, hyper: Hyperparameters, vocabulary: Vocabu
         and len(model.rows.winner) <= MOST_SAMPLED_VOTES
         and vocabulary.n_entries <= MOST_SAMPLED_ENTRIES
     )
-
-
-def _draws(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Draws:
-    draws = min(max(int(DRAWS_OF_ONE_VOTE / len(model.rows.winner) ** 0.5), FEWEST_DRAWS), MOST_DRAWS)
-    warm_up = min(max(draws, FEWEST_WARM_UP), MOST_WARM_UP)
-    order = canonical_order(model, vocabulary.task_starts)
-    ordered = order.model(model)
-    found = sample(ordered, order.mode(ordered, mode), order.task_starts, draws=draws, warm_up=warm_up)
-    return order.restored(model, found)
 
 
 def repeated_votes_note(judgments: Judgments, table: Votes) -> tuple[str, ...]:

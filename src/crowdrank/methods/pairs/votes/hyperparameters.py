@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class InverseGamma(NamedTuple):
     def typical(self) -> float:
         """Between the mode and the mean."""
         return self.scale / self.shape
+
+    def log_density(self, log_variance: float) -> float:
+        """Of the logarithm of a variance, but for a constant."""
+        return -self.shape * log_variance - self.scale * math.exp(-log_variance)
 
     def draw(self, rng: np.random.Generator) -> float:
         """A random variance."""
@@ -108,6 +112,11 @@ class Hyperparameters:
             mean, error = self._mean(name, values, spread)
             mean += error * rng.normal()
             changes[name] = mean, PROFILE_VARIANCE.given((values - mean) ** 2).draw(rng) ** 0.5
+        return replace(self, **changes)
+
+    def with_profiles(self, name: str, mean: float, spread: float) -> Hyperparameters:
+        """The same with other tie thresholds or biases."""
+        changes: dict[str, Any] = {name: (mean, spread)}
         return replace(self, **changes)
 
     def _mean(self, name: str, values: Floats, spread: float) -> tuple[float, float]:

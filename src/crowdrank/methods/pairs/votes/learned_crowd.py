@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of
+from crowdrank.methods.pairs.votes.crowd import Crowd, crowd_of, mixture
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import (
@@ -29,7 +29,7 @@ from crowdrank.methods.pairs.votes.mode import (
 from crowdrank.methods.verdicts import GOOD, GUESSING, N_QUALITIES, REVERSED, USUAL_SHARES, VIRTUAL_ANNOTATORS, WIDTH
 from crowdrank.study import Floats, Gold, Vocabulary
 
-UNDECIDED_CROWD = 0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED
+UNDECIDED_MIXTURE = mixture(0.4 * GOOD + 0.2 * GUESSING + 0.4 * REVERSED)
 START_STEPS = 20
 ROUGH = 0.1  # standard errors; of all scores together, or where votes are many of each
 ROUGHLY_SETTLED = 0.05
@@ -60,7 +60,7 @@ def fit_learned_crowd(
     tol: float,
 ) -> LearnedCrowd:
     """The best mode that can be found; with gold, the image that agrees with it."""
-    undecided = replace(unknown_crowd(model.n_profiles), share=UNDECIDED_CROWD)
+    undecided = replace(unknown_crowd(model.n_profiles), weight=UNDECIDED_MIXTURE)
     at = mode_at(model, vocabulary.task_starts, start, undecided, hyper)
     tol_of_start = ROUGH * model.n_entries**0.5 if has_many_votes(model) else ROUGH
     centre = follow(model, vocabulary.task_starts, at, max_iter=START_STEPS, tol=tol_of_start)
@@ -149,7 +149,7 @@ def refined(crowd: Crowd, posterior: Floats) -> Crowd:
     if not (error < 2 * WIDTH).any():
         return crowd
     finer = crowd_of(mean, np.where(error < 2 * WIDTH, np.maximum(error, FINEST_STEP), np.inf), None)
-    return replace(finer, share=crowd.share, counts=crowd.counts)
+    return replace(finer, shapes=crowd.shapes, weight=crowd.weight, counts=crowd.counts)
 
 
 def agreement_with_gold(model: MarginalModel, x: Floats, gold: Gold, vocabulary: Vocabulary) -> float:

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.crowd import Crowd
+from crowdrank.methods.pairs.votes.hyperparameters import PROFILE_VARIANCE
 from crowdrank.methods.pairs.votes.marginal import MarginalEvaluation, MarginalModel
 from crowdrank.methods.pairs.votes.mode import Mode, mode_at
-from crowdrank.methods.pairs.votes.share_moves import ShareMoves, log_prior_ratio, tilt, times
-from crowdrank.methods.verdicts import QUALITY
+from crowdrank.methods.pairs.votes.share_moves import RATE, ShareMoves, log_prior_ratio, tilt, times
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.progress import report
 from crowdrank.numerics.task_blocks import cholesky, inverse_of_triangle
@@ -44,11 +44,10 @@ WANTED_ACCEPTANCE = 0.85
 REACH = 2.0  # standard errors given the qualities: how far from the centre the curvature along a direction is measured
 CURVATURES = 1 / 16, 4.0  # bounds of what is believed, relative to the curvature given the qualities
 BATCHES = 10  # of draws, whose means show how random the mean of all is
-START_TRADE = 0.1  # change of the logarithm of the scale
+START_TRADE = 0.1  # change of the logarithm of the scale, or of the spread of thresholds
 # Of scale for quality in an iteration: what few votes tell least about, and what intervals are widest by.
 TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
-RATE = 2 * QUALITY - 1
 
 
 class EvaluatedPoint(Protocol):
@@ -72,6 +71,7 @@ class Draws(NamedTuple):
     error: Floats  # the standard error of that mean
     posterior: Floats  # of the quality of each profile, averaged over the draws
     spread: Floats  # draw: of the scores
+    weight: Floats  # of each shape of quality in the crowd, averaged over the draws
 
 
 class Units:
@@ -194,6 +194,7 @@ class Chain:
         self.hyper = replace(mode.hyper, integrated=True)
         self.shares = ShareMoves(few=model.few is not None)
         self.trade, self.exchange = START_TRADE, _exchange(mode.crowd)
+        self.rescaling = dict.fromkeys(model.free, START_TRADE)
         self.trades = TRADES_OF_FEW if len(model.rows.winner) <= FEW_VOTES else TRADES
         self.x = self.start = mode.x
         self.now = self._evaluation(mode.x)
@@ -220,7 +221,7 @@ class Chain:
 
     def _is_upright(self, x: Floats, crowd: Crowd) -> bool:
         """Whether these scores and qualities are not those of the mirror image."""
-        if crowd.counts is None or crowd.share @ RATE >= 0:
+        if crowd.counts is None or crowd.weight @ RATE >= 0:
             return True
         n = self.model.n_entries
         return dot(x[:n], self.start[:n]) >= 0
@@ -235,12 +236,36 @@ class Chain:
             self.crowd = drawn if self._is_upright(self.x, drawn) else self.crowd
             self.qualities = self.crowd.qualities
         self.hyper = self.hyper.drawn(self.model.squares(self.x, self.hyper), self.model.profiles(self.x), self.rng)
-        if (counts := self.crowd.counts) is not None:
-            value = self.model.value(self.x, self.qualities, self.hyper)
+        counts = self.crowd.counts
+        if counts is not None or self.model.free:
+            likelihood = self.model.likelihood_value(self.x, self.qualities)
+            for name in self.model.free:
+                accepted, likelihood = self._rescale_deviations(name, likelihood)
+                self.rescaling[name] *= math.exp(2 * rate * (accepted - WANTED_TRADES))
+        if counts is not None:
+            value = likelihood + self.model.prior_value(self.x, self.hyper)
             for _ in range(self.trades):
                 accepted, value = self._trade_scale_for_quality(counts, value)
                 self.trade *= math.exp(2 * rate * (accepted - WANTED_TRADES) / self.trades)
         self.now = self._evaluation(self.x)
+
+    def _rescale_deviations(self, name: str, likelihood: float) -> tuple[float, float]:
+        """Multiply all deviations of thresholds or biases from their mean, and their spread, by a factor, or not.
+
+        The probability of the former, and minus the log-likelihood afterwards; it is `likelihood` before. Few votes
+        say little about an annotator's own threshold, so that the spread, drawn given all thresholds, changes slowly.
+        """
+        step, block = self.rescaling[name] * self.rng.normal(), self.model.layout.slices[name]
+        mean, spread = getattr(self.hyper, name)
+        x = self.x.copy()
+        x[block] = mean + math.exp(step) * (x[block] - mean)
+        there = self.model.likelihood_value(x, self.qualities)
+        before, after = (PROFILE_VARIANCE.log_density(2 * log) for log in (math.log(spread), math.log(spread) + step))
+        accepted = _acceptance(likelihood - there + after - before)
+        if self.rng.random() < accepted:
+            self.hyper = self.hyper.with_profiles(name, mean, spread * math.exp(step))
+            self.x, likelihood = x, there
+        return accepted, likelihood
 
     def _trade_scale_for_quality(self, counts: Floats, value: float) -> tuple[float, float]:
         """Multiply all scores by a factor and tilt the shares the other way, or not.
@@ -248,11 +273,13 @@ class Chain:
         The probability of the former, and minus the log-posterior afterwards; it is `value` before.
         """
         step, n = self.trade * self.rng.normal(), self.model.n_entries
-        tilted = tilt(self.crowd.share, -step * self.rng.random() * self.exchange * RATE)
-        crowd, x = replace(self.crowd, share=tilted), self.x.copy()
+        tilted = tilt(self.crowd.weight, -step * self.rng.random() * self.exchange * RATE)
+        crowd, x = replace(self.crowd, weight=tilted), self.x.copy()
         x[:n] *= math.exp(step)
+        if "ties" in self.model.free:  # or scores further apart would mean fewer ties
+            x[self.model.layout.slices["ties"]] += step * self.rng.random()
         there = self.model.value(x, crowd.qualities, self.hyper)
-        volume = n * step + log_prior_ratio(counts, tilted, self.crowd.share)
+        volume = n * step + log_prior_ratio(counts, tilted, self.crowd.weight)
         accepted = _acceptance(value - there + volume)
         if self.rng.random() < accepted and self._is_upright(x, crowd):
             self.x, self.crowd, self.qualities, value = x, crowd, crowd.qualities, there
@@ -265,10 +292,10 @@ def _acceptance(change: float) -> float:
 
 def _exchange(crowd: Crowd) -> float:
     """How far a tilt by r = 2η − 1 must go for the mean of r to change by itself."""
-    if len(crowd.share) != len(RATE):
+    if crowd.counts is None:
         return 0.0
-    mean = float(crowd.share @ RATE)
-    return mean / float(crowd.share @ (RATE - mean) ** 2)
+    mean = float(crowd.weight @ RATE)
+    return mean / float(crowd.weight @ (RATE - mean) ** 2)
 
 
 def sample(
@@ -285,15 +312,16 @@ def sample(
             centre = total / (warm_up // 2 - warm_up // 4)
             chain.focus(mode_at(model, task_starts, centre, chain.crowd, chain.hyper))
     xs, gradients = np.empty((2, draws, len(mode.x)))
-    posterior, spread = np.zeros_like(mode.posterior), np.empty(draws)
+    posterior, spread, weight = np.zeros_like(mode.posterior), np.empty(draws), np.zeros_like(mode.crowd.weight)
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
         spread[number] = chain.hyper.spread
         chain.move()
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
+        weight += chain.crowd.weight / draws
         chain.draw_distributions()
-    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread)
+    return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, weight)
 
 
 def controlled_mean(xs: Floats, gradients: Floats, units: UnitSystem) -> tuple[Floats, Floats]:

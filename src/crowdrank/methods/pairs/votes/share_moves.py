@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes import few_votes
-from crowdrank.methods.pairs.votes.crowd import Crowd
+from crowdrank.methods.pairs.votes.crowd import SHAPES, Crowd
 from crowdrank.methods.pairs.votes.share_kernels import divided_anew
-from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY, WIDTH
+from crowdrank.methods.verdicts import LEAST_SHARE, QUALITY
 from crowdrank.numerics.newton import SHORT
-from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-SHAPES = np.polynomial.legendre.legvander(2 * QUALITY - 1, 3)[:, 1:].T  # linear, quadratic and cubic
+RATE = SHAPES @ (2 * QUALITY - 1)  # of each shape: the mean of r = 2η − 1
+TILTS = np.polynomial.legendre.legvander(RATE, 3)[:, 1:].T  # linear, quadratic and cubic
 START = 0.3
 WANTED_ACCEPTANCE = 0.4
 
@@ -33,15 +33,15 @@ class ShareMoves:
     """Draws shares; the sizes of the tilts are learned while `rate` is above 0. With `few` votes, without kernels."""
 
     def __init__(self, few: bool) -> None:
-        self.size, self.divide = np.full(len(SHAPES), START), few_votes.divided_anew if few else divided_anew
+        self.size, self.divide = np.full(len(TILTS), START), few_votes.divided_anew if few else divided_anew
 
     def drawn(self, crowd: Crowd, posterior: Floats, rng: np.random.Generator, rate: float) -> Crowd:
         """The crowd with new shares, given the posterior of each profile's quality with the old ones."""
         assert crowd.counts is not None
-        weights = _by_cell(crowd, posterior) / crowd.share
-        share = _drawn_shares(crowd.counts + _drawn_cells(weights * crowd.share, rng), rng)
+        weights = crowd.likelihood(posterior)
+        share = _drawn_shares(crowd.counts + _drawn_shapes(weights * crowd.weight, rng), rng)
         likelihood = _log_likelihood(weights, share)
-        for number, shape in enumerate(SHAPES):
+        for number, shape in enumerate(TILTS):
             tilted = tilt(share, self.size[number] * rng.normal() * shape)
             there = _log_likelihood(weights, tilted)
             change = there - likelihood + log_prior_ratio(crowd.counts, tilted, share)
@@ -52,7 +52,7 @@ class ShareMoves:
         divisions = np.clip(rng.beta(crowd.counts[:-1], crowd.counts[1:]), LEAST_SHARE, 1 - LEAST_SHARE)
         limits = np.log(rng.random(len(divisions)))
         chance, columns = times(weights, share), np.ascontiguousarray(weights.T)
-        return replace(crowd, share=self.divide(share, chance, columns, divisions, limits))
+        return replace(crowd, weight=self.divide(share, chance, columns, divisions, limits))
 
 
 def tilt(share: Floats, exponent: NDArray[np.floating[Any]]) -> Floats:
@@ -75,26 +75,15 @@ def times(matrix: Floats, vector: Floats) -> Floats:
     return np.asarray(matrix @ vector if matrix.size <= SHORT else np.einsum("ij,j->i", matrix, vector))
 
 
-def _by_cell(crowd: Crowd, posterior: Floats) -> Floats:
-    """The probability that each profile's quality is in each cell."""
-    if crowd.in_cells:
-        return posterior
-    by_cell, fine = posterior.copy(), np.flatnonzero(crowd.step < 2 * WIDTH)  # others have one quality in each cell
-    n_cells = len(crowd.share)
-    where = crowd.cell[fine] + n_cells * np.arange(len(fine))[:, None]
-    by_cell[fine] = sum_by(where.ravel(), posterior[fine].ravel(), n_cells * len(fine)).reshape(-1, n_cells)
-    return by_cell
-
-
-def _drawn_cells(weights: Floats, rng: np.random.Generator) -> Floats:
-    """How many profiles are in each cell of quality, if their qualities are drawn with these weights."""
+def _drawn_shapes(weights: Floats, rng: np.random.Generator) -> Floats:
+    """How many profiles are of each shape, if these are drawn with these weights."""
     total = weights.cumsum(axis=1)
     chosen = (total < total[:, -1:] * rng.random((len(weights), 1))).sum(axis=1)
     return np.bincount(chosen, minlength=weights.shape[1]).astype(np.float64)
 
 
 def _drawn_shares(counts: Floats, rng: np.random.Generator) -> Floats:
-    """Random shares, given the number of profiles in each cell, with the virtual ones."""
+    """Random shares, given the number of profiles of each shape, with the virtual ones."""
     share = rng.gamma(counts)
     share = np.maximum(share / share.sum(), LEAST_SHARE)
     return np.asarray(share / share.sum())
