@@ -13,8 +13,8 @@ from crowdrank.numerics import compiled
 
 compiled.KernelCache.kept = lambda self: False  # as on a new machine
 votes = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=1).judgments
-tied = cr.simulate.pairs(items=10, annotators=5, votes=200, ties=1.0, seed=1).judgments
-many_tied = cr.simulate.pairs(items=20, annotators=10, votes=1900, ties=1.0, seed=1).judgments
+tied = cr.simulate.pairs(items=10, annotators=5, votes=200, ties=0.3, seed=1).judgments
+many_tied = cr.simulate.pairs(items=20, annotators=10, votes=1900, ties=0.3, seed=1).judgments
 grades = cr.simulate.grades(items=10, annotators=5, labels=3, seed=1).judgments
 rng = np.random.default_rng(0)
 def lists_of(items, size):

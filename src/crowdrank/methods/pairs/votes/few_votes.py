@@ -159,7 +159,7 @@ class SameKind:
             self.first_rate, self.rate_step = np.repeat((first, step), self.counts, axis=1)
             self.eta = (1 + self.rate) / 2
             self.not_eta = 1 - self.eta
-            self.mixture, self.square, self.tie, self.total, self.table = np.empty((5, *self.rate.shape))
+            self.mixture, self.square, self.tie, self.total, self.table, self.spare = np.empty((6, *self.rate.shape))
             self.of_rates = first, step
 
     def include(self, score: Floats, tau: Floats, qualities: Qualities, log_product: Floats) -> None:
@@ -191,14 +191,13 @@ class SameKind:
         """Adds the gradient where the likelihood was found."""
         share = np.repeat(np.ascontiguousarray(posterior.T), self.counts, axis=1)  # transposed: twice the time
         if n_ties := len(slopes.ties):
-            self.tie /= self.total
-            missed = _sums(share, self.tie) - self.are_tied
+            missed = _sums(share, np.divide(self.tie, self.total, out=self.spare)) - self.are_tied
             slopes.ties[:] += sum_by(self.profile, self.weight * missed, n_ties)
         by_vote, size = self.weight * _sums(share, self._pulls(n_ties > 0)) / 2, len(slopes.score)
         slopes.score[:] += sum_by(self.loser, by_vote, size) - sum_by(self.winner, by_vote, size)
 
     def _pulls(self, with_ties: bool) -> Floats:
-        """Twice the derivative of the log-likelihood by the gap."""
+        """Twice the derivative of the log-likelihood by the gap; with ties, their chances stand in `spare`."""
         pull: Floats = self.table
         if self.are_tied:
             np.subtract(2, self.square, out=pull)
@@ -206,8 +205,8 @@ class SameKind:
         elif with_ties:
             np.subtract(self.square, 2, out=pull)
             pull /= self.square
-            pull *= self.tie
-            pull += np.divide(2 * self.density, self.mixture, out=self.mixture)
+            pull *= self.spare
+            pull += np.divide(2 * self.density, self.mixture, out=self.spare)
         else:
             np.divide(2 * self.density, self.mixture, out=pull)
         pull *= self.rate
@@ -227,6 +226,7 @@ class FewMarginal:
         self.products = Products(rows.weight, self.counts)
         kinds = [np.flatnonzero(kind) for kind in (~self.tied, self.tied)]
         self.kinds = [SameKind(rows, which, len(self.counts)) for which in kinds if len(which)]
+        self.found_at: tuple[Any, ...] = ()
 
     def _set_rates(self, qualities: Qualities) -> None:
         """The rates 2η − 1, η and 1 − η of every vote."""
@@ -315,15 +315,21 @@ class FewMarginal:
         self, score: Floats, ties: Floats, qualities: Qualities, order: int, slopes: Slopes, posterior: Floats
     ) -> float:
         """The same without biases and curvatures: what is needed most often."""
-        log_product, tau = np.log(qualities.share + TINY), _exp(ties)
         kinds = [votes for votes in self.kinds if len(ties) or not votes.are_tied]  # a tie is no answer
-        for votes in kinds:
-            votes.include(score, tau, qualities, log_product)
-        value = _normalised(log_product, posterior)
+        where = (score.tobytes(), ties.tobytes(), qualities.first, qualities.step)
+        if not _same(where, self.found_at):  # other shares of the qualities leave the likelihood of each as it was
+            self.log_likelihood, self.found_at = np.zeros(qualities.share.shape), where
+            for votes in kinds:
+                votes.include(score, _exp(ties), qualities, self.log_likelihood)
+        value = _normalised(self.log_likelihood + np.log(qualities.share + TINY), posterior)
         if order == GRADIENT:
             for votes in kinds:
                 votes.add_slopes(posterior, slopes)
         return value
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return len(one) == len(other) and one[:2] == other[:2] and one[2] is other[2] and one[3] is other[3]
 
 
 def _normalised(log_product: Floats, posterior: Floats) -> float:
