@@ -47,6 +47,11 @@ def test_a_method_with_its_settings_can_be_fitted():
                 call(wrong, VOTES.judgments)
 
 
+def test_a_method_may_be_named_where_one_is_needed():
+    by_name, by_class = (cr.statistics.fragility(each, VOTES.judgments) for each in ("elo", cr.Elo()))
+    assert by_name.removed.tolist() == by_class.removed.tolist()
+
+
 def test_other_things_than_gold_are_refused():
     consensus = cr.fit("elo", VOTES.judgments)
     with pytest.raises(cr.JudgmentError, match=r"gold is needed, not judgments.*cr\.gold\(frame\)"):
