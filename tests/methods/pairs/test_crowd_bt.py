@@ -344,6 +344,14 @@ def test_a_part_does_not_depend_on_names_or_the_order_of_rows(monkeypatch):
     assert {item[::-1]: score for item, score in others.items()} == pytest.approx(scores, abs=1e-6)
 
 
+def test_many_items_compared_with_similar_ones_have_intervals_that_hold():
+    """With the diagonal of the curvature alone the search did not end, and .62 of the scores were inside."""
+    study = cr.simulate.pairs(items=260, annotators=40, votes=10_000, spread=5.0, neighbours=2, seed=0)
+    consensus, truth = CrowdBT().fit(study.judgments), study.gold.value - study.gold.value.mean()
+    assert consensus.fit.converged
+    assert covered(consensus.low, truth, consensus.high) > 0.92
+
+
 def test_large_studies_with_few_votes_per_item_say_that_intervals_are_approximate(monkeypatch):
     study = cr.simulate.pairs(items=100, annotators=20, votes=2000, seed=0).judgments
     assert not CrowdBT().fit(study).notes

@@ -18,8 +18,10 @@ not ties follow the model above. With `order_bias`, each annotator also has a pr
 it is (in log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
 
 Scores and qualities are posterior means, from draws by Hamiltonian Monte Carlo; intervals (of scores relative to the
-mean of the task, of ranks, qualities and biases) are the middle 95 % (`docs/coverage.md`). With `intervals=False`
-scores are the most likely ones, which takes a fraction of the time; in weak crowds they lie closer together.
+mean of the task, of ranks, qualities and biases) are the middle 95 % (`docs/coverage.md`). Of more than 500,000 votes
+only a part is drawn from, which gives the distributions of scores and qualities (`docs/scale.md`). With
+`intervals=False` scores are the most likely ones, which takes a fraction of the time; in weak crowds they lie closer
+together.
 
 With a `prior` or `quality_prior` the model is the paper's: scores and qualities are the most likely ones together, by
 Newton's method on (s, logit η), from a start where all annotators are good. Without a prior on quality it is then Beta

@@ -25,6 +25,7 @@ from crowdrank.study import Floats
 MAX_ROUNDS = 15
 STEPS_PER_ROUND = 8
 LARGEST_BLOCK = 250  # entries of a task whose curvature is inverted; of a larger one, its diagonal
+LARGEST_CHAIN = 1000  # the same where items are compared with similar ones: there the diagonal says little
 ROUGH = 0.02  # standard errors
 SETTLED = 0.01  # change of the logarithm of the spread, and of the shares of qualities, in a round
 MANY_VOTES = 4_000_000
@@ -92,7 +93,7 @@ def mode_at(
     value += hyper.penalty(model.n_entries) + crowd.penalty
     variance = 1 / model.diagonal()
     precision = covariance = None
-    if np.diff(task_starts).max(initial=0) <= LARGEST_BLOCK:
+    if np.diff(task_starts).max(initial=0) <= (LARGEST_CHAIN if hyper.of_gaps else LARGEST_BLOCK):
         n, sides = model.n_entries, (model.rows.winner, model.rows.loser)
         precision = graph_blocks(task_starts, *sides, model.gap_precision, model.prior_curvature[:n])
         covariance = precision.map(inverse)
