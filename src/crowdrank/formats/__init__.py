@@ -59,7 +59,8 @@ def read(
     What other tools export (Label Studio, Argilla, PrefLib, …: docs/formats.md) is recognised by its content; there
     `columns={"left": "data.answer_a"}` leads into nested parts. Grades in words need their order, from the worst to
     the best: `scale=["bad", "good"]`. `origin` and `notes` of the result say what was understood and left out.
-    `-` is standard input; `votes/*.parquet` stands for all files that match. The same file may not be given twice.
+    `-` is standard input; `votes/*.parquet` stands for all files that match. The same file may not be given twice; of
+    copies `notes` say that they count twice.
 
     `covariates` of pairs are numbers that may sway a vote, as the lengths of two answers: `length_a-length_b` is the
     difference of two columns, `length` a column that is positive where it favours the left item, and
