@@ -1,6 +1,6 @@
 """Which column is which: the names users already have, and any name by option."""
 
-import re
+import shlex
 
 import numpy as np
 import pytest
@@ -152,7 +152,12 @@ def test_without_a_task_there_is_one():
 def test_without_an_annotator_there_is_one_and_a_note():
     study = cr.judgments({"item": ["x", "y"], "grade": [1, 2]})
     assert list(study.vocabulary.annotators) == ["anonymous"]
-    assert study.notes == ("the data frame has no annotator column: all its judgments count as those of one annotator",)
+    assert study.notes == (
+        (
+            "the data frame has no annotator column: all its judgments count as those of one annotator; "
+            "if a column says who judged, name it with --column annotator=NAME"
+        ),
+    )
 
 
 def test_a_list_column_tells_lists_of_one_annotator_apart():
@@ -205,6 +210,11 @@ def test_votes_of_an_election():
         (["Who", "First name", "Stars"], "for example --column 'item=First name' --column grade=Stars$"),
         (["item", "stars"], "for example --column grade=stars$"),
         (["left", "right", "best"], "for example --column winner=best$"),
+        (
+            ["who", "option A", "option B", "preferred", "when"],
+            "for example --column 'left=option A' --column 'right=option B' --column winner=preferred$",
+        ),
+        (["img1", "img2", "said"], "for example --column left=img1 --column right=img2 --column winner=said$"),
         (["rank"], "rankings need item, rank$"),
     ],
 )
@@ -213,8 +223,10 @@ def test_what_to_type_for_columns_of_other_names(frame, typed):
         cr.judgments({name: ["1"] for name in frame})
     assert "did you mean" not in str(error.value)
     if "--column" in typed:
-        options = [part.split("=") for part in re.findall(r"--column '?(\w+=[\w ]+)", str(error.value))]
-        cr.judgments({name: ["1"] if name != "right" else ["2"] for name in frame}, columns=dict(options))
+        words = shlex.split(str(error.value).partition("for example ")[2])
+        columns = dict(word.split("=") for word in words if word != "--column")
+        right = columns.get("right", "right")
+        cr.judgments({name: ["1"] if name != right else ["2"] for name in frame}, columns=columns)
 
 
 UNLISTED = (

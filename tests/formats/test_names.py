@@ -49,7 +49,7 @@ def test_names_that_differ_by_case_get_a_note():
     )
 
 
-@pytest.mark.parametrize("word", ["draw", "Draw", "Tie", "TIE", "tie"])
+@pytest.mark.parametrize("word", ["draw", "Draw", "Tie", "TIE", "tie", "equal", "Same"])
 def test_words_for_a_tie(word):
     assert cr.judgments({"left": ["x"], "right": ["y"], "winner": [word]}).pairs.outcome.tolist() == [TIE]
 

@@ -258,3 +258,37 @@ def test_one_ranking_over_all_tasks_is_offered_at_the_top():
     verdict = page.split('class="verdict">')[1].split("</div>")[0]
     assert "the same items occur in many tasks (6 items, 20 tasks)" in verdict
     assert "for one ranking over all tasks" in verdict
+
+
+def test_how_it_was_computed_has_reference_model_and_all_settings():
+    votes = build.judgments(pairs=[("t", "ann", "x", "y", "x"), ("t", "bob", "y", "x", "x")])
+    method = cr.BradleyTerry(prior=0.25)
+    page = rank_page(RankReport(method.fit(votes), votes, method))
+    computed = page.split('id="how-it-was-computed"')[1]
+    assert "Biometrika 1952" in computed.split("<details>")[0]
+    assert "The model in detail" in computed
+    assert "prior = 0.25\n" in computed
+    assert f"max_iter = {method.max_iter}\n" in computed
+    assert "Biometrika 1952" in rank_page(RankReport(method.fit(votes)))  # a saved ranking knows its method's name
+
+
+def test_nothing_is_said_twice():
+    apart = build.judgments(pairs=[("t", "ann", "a", "b", "a"), ("t", "bob", "c", "d", "c")])
+    consensus = cr.fit("bradley-terry", apart)
+    assert any(note.startswith("comparisons do not connect") for note in consensus.notes)
+    page = rank_page(RankReport(consensus, apart))
+    assert page.count("not connected: ") == 1
+    assert "comparisons do not connect" not in page
+    assert "comparisons do not connect" in rank_page(RankReport(consensus))  # without judgments no warnings
+
+
+def test_annotators_are_explained_and_only_quality_has_an_interval():
+    study = cr.simulate.pairs(items=5, annotators=4, votes=200, ties=0.2, seed=0).judgments
+    page = rank_page(RankReport(cr.fit("crowd-bt", study), study))
+    section = page.split('id="annotators"')[1].split("</section>")[0]
+    heads = section.split("</thead>")[0]
+    assert "tie threshold<" in heads
+    assert "tie threshold low" not in heads
+    assert ">low<" in heads
+    assert "Infit and outfit say" in section
+    assert "Seconds are" not in section  # there is no such column

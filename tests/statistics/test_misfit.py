@@ -76,6 +76,17 @@ def test_the_strangest_answers_are_the_least_likely():
     assert part.judgment[row] == 9
 
 
+def test_a_rare_tie_of_equal_items_is_less_strange_than_a_vote_for_the_worse_item():
+    votes = [("t", "ann", "x", "y", "x")] * 18 + [("t", "ann", "x", "y", "y")] * 2
+    votes += [("t", "ann", "y", "z", item) for item in "yz"] * 10
+    votes += [("t", "bob", "y", "z", "tie"), ("t", "bob", "x", "y", "y")]
+    study = build.judgments(pairs=votes)
+    found = misfit(cr.BradleyTerry().fit(study), study)
+    (part, first), (_, second) = found.strangest(1)
+    assert part.judgment[[first, second]].tolist() == [41, 40]
+    assert part.chance[second] < part.chance[first]  # the tie is less likely
+
+
 def test_lists_are_compared_pair_by_pair():
     study = cr.simulate.rankings(6, 5, tasks=2, seed=0).judgments
     found = misfit(cr.Borda().fit(study), study)

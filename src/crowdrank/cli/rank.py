@@ -335,7 +335,7 @@ def _method_to_fit(
         trained = _train(chosen, training)
         return MethodToFit(trained, asdict(trained.method))
     if gold and chosen.name is None:  # not every method could start from it
-        name, reason = catalogue.usual_method(judgments), ""
+        name, reason = catalogue.usual_method(judgments), "it is the usual method for these judgments"
     else:
         name, reason = (chosen.name, "") if chosen.name else choose_method(judgments)
     method = catalogue.method(name, **options.parse_settings(catalogue.METHODS[name], chosen.texts, chosen.seed))

@@ -17,7 +17,7 @@ TOP = 10
 TOP_OF_TASK = 3
 TASKS_SHOWN = 3
 LEAST_TRUSTED = 5
-MOST_COLUMNS = 10  # of annotators; intervals of more are not shown
+INTERVALS = ("_low", "_high", "_count")  # columns of annotators that are shown for their quality alone
 VERDICTS_WORST_FIRST = (
     "reversed",
     "one-sided",
@@ -125,9 +125,9 @@ def show_annotators(table: pl.DataFrame) -> None:
         if len(table) > LEAST_TRUSTED
         else "annotators, least trusted first"
     )
-    if len(table.columns) > MOST_COLUMNS:  # the file of --annotators has them all
-        least = least.select(name for name in table.columns if not name.endswith(("_low", "_high", "_count")))
-    screen.show_table(title, least.to_dict(as_series=False))
+    # The file of --annotators has all columns.
+    hidden = [name for name in table.columns if name.endswith(INTERVALS) and not name.startswith("quality")]
+    screen.show_table(title, least.drop(hidden).to_dict(as_series=False))
     if len(table) > LEAST_TRUSTED:
         counts = dict(table["verdict"].value_counts().iter_rows())
         verdicts = ", ".join(f"{counts[word]:,} {word}" for word in reversed(VERDICTS_WORST_FIRST) if word in counts)

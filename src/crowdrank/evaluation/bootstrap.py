@@ -176,6 +176,8 @@ def _with_intervals(consensus: Consensus, found: Rounds, over: Over, level: floa
         rank_high=_whole(np.ceil(last)),
         gap_error=gap_error,
         gap_chance=gap_chance,
+        draws=None,  # they know nothing of the bootstrap
+        upright=1.0,
         annotator_columns={**consensus.annotator_columns, "quality_low": worst, "quality_high": best},
         notes=(*consensus.notes, note, *late, *_often_missing(found.score)),
     )

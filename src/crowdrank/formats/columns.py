@@ -41,6 +41,8 @@ NEEDED = "pairs need left, right, winner (or winner, loser); grades need item, g
 COLUMNS_SHOWN = 20
 SHORTEST_CHECKED = 4  # letters: names as short as qid are too similar to others (id) to find misspellings
 SIMILAR = 0.8
+SIDES = {"a": "b", "1": "2", "left": "right", "first": "second"}  # how names of the two items of a pair may end
+ANSWERS = ("win", "prefer", "choice", "chosen", "answer", "better", "best")
 NOT_MISSPELT = ("height",)  # similar to weight, but a word of its own
 
 Roles = dict[str, str]  # role → the column that has it
@@ -173,13 +175,14 @@ def _with_hints(columns: Sequence[str]) -> str:
 
 def _column_options(columns: Sequence[str], found: Roles, values: Sequence[str] = ("grade", "rank")) -> str:
     """The options that would give the missing roles to columns that have none yet."""
+    free = [column for column in columns if column not in found.values()]
     if {"left", "right", "winner"} & found.keys():
         missing = [role for role in ("left", "right", "winner") if role not in found]
+    elif sides := _sides(free):
+        missing, free = ["left", "right", "winner"], [*sides, _answer([each for each in free if each not in sides])]
     else:
         missing = ["item"] * ("item" not in found) + [values[0]] * (not set(values) & found.keys())
-    free = [
-        column for column in columns if column not in found.values()
-    ]  # the value of an item is usually in the last column
+    # The value of an item is usually in the last column.
     if not missing or len(free) < len(missing):
         return ""
     written = " ".join(
@@ -187,6 +190,23 @@ def _column_options(columns: Sequence[str], found: Roles, values: Sequence[str] 
         for role, column in zip(missing, free[-len(missing) :], strict=True)
     )
     return f"; if your columns have other names, say which is which, for example {written}"
+
+
+def _sides(columns: Sequence[str]) -> list[str]:
+    """The columns of the two items of a pair, if their names look like it: `option A` and `option B`."""
+    lowered = {_comparable(column): column for column in columns}
+    for column in lowered:
+        for left, right in SIDES.items():
+            twin = column.removesuffix(left) + right
+            if column.endswith(left) and twin in lowered and len(columns) > 2:
+                return [lowered[column], lowered[twin]]
+    return []
+
+
+def _answer(columns: Sequence[str]) -> str:
+    """The column that looks like the answer; otherwise the last one."""
+    named = [column for column in columns if any(word in _comparable(column) for word in ANSWERS)]
+    return [*columns, *named][-1]
 
 
 def _listed(columns: Sequence[str], remarks: Sequence[str] = ()) -> str:

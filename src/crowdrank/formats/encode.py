@@ -45,7 +45,8 @@ from crowdrank.study import (
 )
 
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # the words that arenas use
-ALSO_TIES = ("Tie", "TIE", "draw", "Draw", "DRAW")  # unless an item has this name
+# Unless an item has this name.
+ALSO_TIES = ("Tie", "TIE", "draw", "Draw", "DRAW", "equal", "Equal", "EQUAL", "same", "Same", "SAME")
 ALSO_SIDES = {"left": ("Left", "LEFT"), "right": ("Right", "RIGHT")}
 LETTERS = {"A": LEFT, "a": LEFT, "B": RIGHT, "b": RIGHT}
 NUMBERED = {"0", "1", "2", "-1", "0.0", "1.0", "2.0", "true", "false", "True", "False", "TRUE", "FALSE", *TIE_WORDS}
@@ -74,7 +75,8 @@ def judgments_of(
         notes += source.notes
         if "annotator" not in part.roles:
             nobody = "does not say who judged" if source.tool else "has no annotator column"
-            notes.append(f"{source.name} {nobody}: all its judgments count as those of one annotator")
+            advice = "" if source.tool else "; if a column says who judged, name it with --column annotator=NAME"
+            notes.append(f"{source.name} {nobody}: all its judgments count as those of one annotator{advice}")
         notes += unused(source.name, source.columns, given, source.paths, part.kind)
         notes += [*_add_time(part, given), *_add_seconds(part, given)]
     vocabulary = study.vocabulary(frame)

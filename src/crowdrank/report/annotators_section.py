@@ -18,6 +18,15 @@ MOST_ROWS = 1000
 STRANGEST = 5  # annotators whose strangest answers are shown
 UNLIKELY = 0.5  # chance of an answer; others are not strange
 WORST_FIRST = ("reversed", "one-sided", "random", "differs from the consensus", "weak", "unclear", "informative")
+MEANINGS = {
+    "infit": "Infit and outfit say how far answers differ from what the scores predict: 1 is as expected, 1.3 a lot.",
+    "alpha": "Alpha is the agreement with the other annotators beyond chance; 1 is perfect, 0 is chance.",
+    "equal to others": "Equal to others is the share of answers that are the same.",
+    "left share": "Left share is how often the left item was chosen.",
+    "seconds": "Seconds are the median time for a judgment.",
+    "informativeness": "Informativeness is how much one grade says about the relevance of an item, in nats.",
+    "tie threshold": "A high tie threshold means that an annotator often calls two items equal.",
+}
 KNOWN = ("annotator", "judgments", "quality", "verdict", "quality_low", "quality_high")
 
 
@@ -38,6 +47,7 @@ def annotators_section(consensus: Consensus, described: StudyDescription | None,
         paragraph(f"Of {len(badness):,} annotators: {summary}. {why}"),
         figure(crowd.annotator_quality(consensus), what),
         table("annotators", columns, caption=f"{len(order):,} annotators, least trusted first", searchable=True),
+        paragraph(" ".join(meaning for column, meaning in MEANINGS.items() if column in columns), kind="dim"),
     ]
     return Section("Annotators", [*body, *_strangest(consensus, fit, order)])
 
@@ -69,10 +79,12 @@ def _columns(
             if label in described.annotator_columns:
                 columns[title] = numbers(described.annotator_columns[label][who])
     for label, values in own.items():
-        if label not in KNOWN and values.dtype.kind in "iuf":
-            columns[label.replace("_", " ")] = numbers(values[order].astype(float))
-        elif label not in KNOWN:
-            columns[label.replace("_", " ")] = [name(each) for each in values[order]]
+        if label in KNOWN or label.endswith(("_low", "_high")):  # --annotators writes all intervals
+            continue
+        of_numbers = values.dtype.kind in "iuf"
+        columns[label.replace("_", " ")] = (
+            numbers(values[order].astype(float)) if of_numbers else [name(each) for each in values[order]]
+        )
     return {label: values for label, values in columns.items() if any(value is not None for value in values)}
 
 
@@ -108,4 +120,4 @@ def _answer(consensus: Consensus, part: Residuals, row: int) -> Html:
         expected = np.interp(part.expected[row], steps, part.scale)
         return Html(f"{item}: {part.scale[int(level)]:g}, where {expected:.1f} is expected")
     other = name(words.items[words.entry_item[part.other[row]]])
-    return Html(f"{item} {'=' if part.value[row] == 0 else '›' if part.value[row] > 0 else '‹'} {other}")
+    return Html(f"{item} {'=' if part.value[row] == 0 else '›' if part.value[row] > 0 else '‹'}&nbsp;{other}")

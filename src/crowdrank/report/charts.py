@@ -24,6 +24,8 @@ from crowdrank.settings import InputError
 # From dark to light; readable for colour-blind people and in black and white.
 SHADES = "viridis"
 
+# Labels are measured with one font, and shown with another that may be wider.
+ROOM = {"left": 24, "top": 5, "right": 24, "bottom": 5}
 KINDS = ("html", "svg", "png", "pdf", "json")
 
 # What no picture may hold (vl-convert ends the process): control characters, halves of surrogate pairs, unused codes.
@@ -96,7 +98,8 @@ class SelfContained:
         if kind == "html":
             return self.to_html().encode()
         buffer: io.StringIO | io.BytesIO = io.StringIO() if kind in ("svg", "json") else io.BytesIO()
-        super().save(buffer, format=kind, **options)  # type: ignore[misc]
+        shown: Any = self.properties(padding=ROOM) if kind == "svg" else self  # type: ignore[attr-defined]
+        super(SelfContained, shown).save(buffer, format=kind, **options)  # type: ignore[misc]
         content = buffer.getvalue()
         return content.encode() if isinstance(content, str) else content
 

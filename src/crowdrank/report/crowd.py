@@ -46,7 +46,7 @@ def annotator_quality(consensus: Consensus) -> Any:
         .encode(
             x=alt.X("judgments:Q", scale=alt.Scale(type="log", nice=False, padding=12), title="judgments"),
             y=alt.Y("quality:Q", scale=alt.Scale(domain=[0, 1]), title="quality (½ is random)"),
-            color=alt.Color("verdict:N", scale=colour, title=None, legend=alt.Legend(orient="top")),
+            color=alt.Color("verdict:N", scale=colour, title=None, legend=alt.Legend(orient="top", columnPadding=24)),
             shape=alt.Shape("verdict:N", scale=alt.Scale(domain=present), title=None),
             tooltip=["annotator:N", "judgments:Q", alt.Tooltip("quality:Q", format=".3f"), "verdict:N"],
         )

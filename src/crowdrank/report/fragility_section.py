@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdrank.consensus import Consensus
 from crowdrank.methods.protocols import Method
-from crowdrank.report.page import Html, Section, name, paragraph, table
+from crowdrank.report.page import Html, Section, name, paragraph, table, with_code
 from crowdrank.statistics.fragility import Fragility, Of, fragility
 from crowdrank.study import LEFT, TIE, Judgments
 
@@ -26,7 +26,8 @@ def fragility_section(
     if method is None or judgments is None or not len(judgments):
         return Section(title, [])
     if not affordable:
-        return Section(title, [paragraph("Not computed: this study is large. cr.statistics.fragility computes it.")])
+        call = f"crowdrank.statistics.fragility(crowdrank.{type(method).__name__}(), judgments)"
+        return Section(title, [paragraph(with_code(f"Not computed, since this study is large. In Python: `{call}`"))])
     words = judgments.vocabulary
     most_entries = np.bincount(words.entry_task, minlength=1).max()
     tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]

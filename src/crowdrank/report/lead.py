@@ -80,7 +80,7 @@ def _verdict(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
         return box(paragraph("Nothing could be ranked; the notes at the end say why."))
     if tier is None:
         advice = ": rank --bootstrap 200 adds them" if consensus.method not in LEARNERS else ""
-        how = paragraph(f"There are no intervals, so nobody can say how certain this is{advice}.")
+        how = paragraph(f"There are no intervals, so it is not known how certain this order is{advice}.")
         if n_tasks > 1:
             return box(paragraph(f"{n_tasks:,} tasks are ranked."), how)
         return box(paragraph(_names(consensus, np.flatnonzero(first)), " comes first."), how)
@@ -119,9 +119,11 @@ def _tier_list(consensus: Consensus, tier: NDArray[np.int32] | None) -> Html:
     if tier is None or len(consensus.vocabulary.tasks) > 1:
         return Html("")
     order = consensus.best_first
-    shown = range(1, min(int(tier.max()), MOST_TIERS) + 1)
+    last = int(tier.max())
+    most = last if last == MOST_TIERS + 1 else min(last, MOST_TIERS)  # "1 more tier" needs as much room as the tier
+    shown = range(1, most + 1)
     rows = [f"<li><b>Tier {k}</b><span>{_names(consensus, order[tier[order] == k])}</span></li>" for k in shown]
-    more = int(tier.max()) - MOST_TIERS
+    more = last - most
     rest = f"<li><b></b><span>and {counted(more, 'more tier')}</span></li>" if more > 0 else ""
     why = paragraph("Items of a tier are not distinguishable from the first of it, its anchor, at 95 %.", kind="dim")
     return Html(f'<ul class="tiers">{"".join(rows)}{rest}</ul>{why}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,18 @@ import numpy as np
 from crowdrank.evaluation.comparison import Comparison
 from crowdrank.numerics.sums import sum_by
 from crowdrank.report.charts import altair, inline, numbers, self_contained
-from crowdrank.report.ranking import BLUE, ORANGE
+from crowdrank.report.ranking import BLUE, ORANGE, TICKS
 from crowdrank.settings import InputError
 from crowdrank.study import Floats
 
 ROUNDS = 2000
+IN_WORDS = {
+    "ndcg": "normalised discounted cumulative gain (1 if the best items come first)",
+    "map": "mean average precision",
+    "acc": "the share of pairs of items that are in the same order as in gold",
+    "tau": "Kendall's rank correlation with gold",
+    "spearman": "Spearman's rank correlation with gold",
+}
 
 
 def mean_interval(values: Floats, rounds: int = ROUNDS) -> tuple[float, float]:
@@ -23,6 +31,12 @@ def mean_interval(values: Floats, rounds: int = ROUNDS) -> tuple[float, float]:
         return float("nan"), float("nan")
     drawn = np.random.default_rng(0).choice(known, (rounds, len(known))).mean(axis=1)
     return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
+
+
+def in_words(measures: Iterable[str]) -> str:
+    """What measures are, as far as they are common ones."""
+    said = [f"{name} is {IN_WORDS[kind]}" for name in measures if (kind := name.partition("@")[0]) in IN_WORDS]
+    return f"{'; '.join(said)}." if said else ""
 
 
 def not_worse(comparison: Comparison, measure: str) -> dict[str, bool]:
@@ -63,11 +77,11 @@ def leaderboard_chart(comparison: Comparison, measure: str | None = None) -> Any
         color=alt.Color(
             "group:N",
             scale=alt.Scale(domain=["best, or not significantly worse", "significantly worse"], range=[BLUE, ORANGE]),
-            legend=alt.Legend(orient="top", title=None),
+            legend=alt.Legend(orient="top", title=None, columnPadding=24),
         ),
         tooltip=["method:N", *(alt.Tooltip(f"{each}:Q", format=".4f") for each in ("mean", "low", "high"))],
     )
-    x = alt.X("low:Q", title=name, scale=alt.Scale(zero=False))
+    x = alt.X("low:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=TICKS))
     chart = base.mark_rule(strokeWidth=3, opacity=0.55).encode(x=x, x2="high:Q") + base.mark_point(
         filled=True, size=70, opacity=1
     ).encode(x="mean:Q")

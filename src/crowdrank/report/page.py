@@ -123,6 +123,11 @@ def heading(title: str) -> Html:
     return Html(f"<h3>{text(title)}</h3>")
 
 
+def folded(title: str, parts: Iterable[Html]) -> Html:
+    """Parts that are shown when asked for."""
+    return Html(f"<details><summary>{text(title)}</summary>{''.join(parts)}</details>")
+
+
 def box(*paragraphs: Html) -> Html:
     """The verdict: what a reader takes away."""
     return Html(f'<div class="verdict">{"".join(paragraphs)}</div>')

@@ -58,10 +58,13 @@ def compare_page(comparison: Comparison, *, title: str = "Comparison of methods"
     if tasks > 1 and len(good) > 1:
         lead.append(paragraph(f"Not significantly worse: {', '.join(good[1:])}.", kind="dim"))
     elif tasks == 1:
-        lead.append(paragraph("There is one task, so nobody can say whether the differences are chance.", kind="dim"))
+        lead.append(
+            paragraph("There is one task, so the differences cannot be tested: they may be chance.", kind="dim")
+        )
     what = f"{first} of each method"
+    words = paragraph(methods.in_words(comparison.measures), kind="dim")
     sections = [
-        Section("Scores", [figure(methods.leaderboard_chart(comparison), what), _leaderboard(comparison)]),
+        Section("Scores", [figure(methods.leaderboard_chart(comparison), what), _leaderboard(comparison), words]),
         *_agreement(comparison),
         Section("Notes", [listed(comparison.notes)] if comparison.notes else []),
         _repeat(command),
@@ -246,7 +249,10 @@ def train_page(ranker: Ranker, *, title: str = "Trained ranker", command: str = 
     settings = asdict(ranker.method)  # type: ignore[call-overload]
     ended = "converged" if ranker.fit.converged else "NOT converged"
     lead = box(
-        paragraph(Html(f"<b>{text(ranker.name)}</b>"), f" learned from {len(ranker.columns):,} columns: {ended}.")
+        paragraph(
+            Html(f"<b>{text(ranker.name)}</b>"),
+            f" learned from {len(ranker.columns):,} columns of features. The fit has {ended}.",
+        )
     )
     body = []
     if ranker.annotator_columns:

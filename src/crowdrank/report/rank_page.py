@@ -13,19 +13,22 @@ from numpy.typing import NDArray
 
 from crowdrank.consensus import Consensus
 from crowdrank.evaluation.evaluate import evaluate
+from crowdrank.learning.catalogue import LEARNERS
+from crowdrank.methods.catalogue import METHODS, SUPERVISED, settings_of
 from crowdrank.methods.protocols import Method
 from crowdrank.report import crowd, ranking
 from crowdrank.report.annotators_section import annotators_section
 from crowdrank.report.charts import numbers
 from crowdrank.report.fragility_section import fragility_section
 from crowdrank.report.lead import camps_section, counted, lead
-from crowdrank.report.methods import mean_interval
+from crowdrank.report.methods import in_words, mean_interval
 from crowdrank.report.page import (
     Html,
     Section,
     code,
     facts,
     figure,
+    folded,
     heading,
     listed,
     name,
@@ -44,10 +47,13 @@ from crowdrank.statistics.tiers import tiers
 from crowdrank.statistics.warnings import FEW_PER_ENTRY
 from crowdrank.study import Floats, Gold, Judgments
 
-MOST_ROWS = 1000  # of the ranking: the best of each task, and then a sample of the others
+ALL_ROWS = 3000  # of the ranking; of longer ones, the best of each task, and then a sample of the others
+MOST_ROWS = 1000
 SAMPLE = 1000
 DISPUTED = 15
 OPPONENTS = 300
+LONGEST_SETTING = 200
+SAID_TWICE = {"not connected": "comparisons do not connect", "one-sided": "one-sided votes"}  # warning → note
 # Above these, nothing is fitted again for the report.
 MOST_JUDGMENTS = 60_000
 MOST_ENTRIES = 1000
@@ -89,7 +95,7 @@ def rank_page(report: RankReport) -> str:
             _disputed(consensus, judgments, fit),
             _reliability(report, described),
             _gold_section(consensus, report.gold),
-            _health(consensus, described),
+            _health(consensus, described, known=report.method is not None),
             _computed(report),
         ],
         f"crowdrank {__version__}",
@@ -122,7 +128,7 @@ def _ranking_section(
     columns: dict[str, Sequence[Any]] = {"rank": consensus.rank[shown].tolist()}
     if consensus.rank_low is not None and consensus.rank_high is not None:
         ends = zip(consensus.rank_low[shown].tolist(), consensus.rank_high[shown].tolist(), strict=True)
-        columns["rank range"] = [f"{low}–{high}" for low, high in ends]
+        columns["rank range"] = [f"{low}–{high}" if low < high else f"{low}" for low, high in ends]
     columns["item"] = [name(item) for item in words.items[words.entry_item[shown]]]
     tasks = words.tasks[words.entry_task[shown]]
     if several:
@@ -163,7 +169,7 @@ def _of_first_task(consensus: Consensus) -> str:
 
 def _shown(consensus: Consensus, order: NDArray[np.intp]) -> tuple[NDArray[np.intp], bool]:
     """The entries of the table: all, or the best of each task and a sample of the others."""
-    if len(order) <= MOST_ROWS + SAMPLE:
+    if len(order) <= ALL_ROWS:
         return order, False
     by_rank = order[np.argsort(consensus.rank[order], kind="stable")]
     rest = by_rank[MOST_ROWS:]
@@ -244,7 +250,8 @@ def _close_calls(consensus: Consensus, judgments: Judgments | None) -> Section:
         if not met.any():
             return Section("Close calls", [*body, paragraph("The best items were never compared with each other.")])
         where = _of_first_task(consensus)
-        wins = figure(ranking.win_rates(consensus, judgments), f"How often the row{where} won against the column")
+        rates = f"How often the item of the row won against that of the column{where}"
+        wins = figure(ranking.win_rates(consensus, judgments), rates, f"{rates}. Blank: never compared.")
         counts = figure(ranking.comparison_counts(consensus, judgments), f"How often two items{where} were compared")
         body.append(side_by_side(wins, counts))
     return Section("Close calls", body)
@@ -267,7 +274,7 @@ def _disputed(consensus: Consensus, judgments: Judgments | None, fit: Misfit | N
         "infit": numbers(fit.entry_infit[worst]),
         "outfit": numbers(fit.entry_outfit[worst]),
     }
-    why = "Judgments of these items differ most from what the scores predict. 1 is as expected, 1.3 a lot."
+    why = "Judgments of these items differ most from what the scores predict (infit: 1 is as expected, 1.3 a lot)."
     return Section(
         "Disputed items", [paragraph(why), table("disputed", columns, caption="Items with the highest infit")]
     )
@@ -306,6 +313,7 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
             else "One task: no interval over tasks",
         )
     ]
+    body.append(paragraph(in_words(found.mean), kind="dim"))
     if consensus.low is not None:
         what = "Calibration: stated probability that one item is above another, and how often gold agrees"
         body.append(
@@ -319,20 +327,31 @@ def _gold_section(consensus: Consensus, gold: Gold | None) -> Section:
     return Section("Against gold", body)
 
 
-def _health(consensus: Consensus, described: StudyDescription | None) -> Section:
+def _health(consensus: Consensus, described: StudyDescription | None, *, known: bool) -> Section:
+    """How the fit ended, where that is `known`; the warnings and notes."""
     fit = consensus.fit
-    ended = "a closed form, no steps" if not fit.steps else f"{fit.steps:,} steps"
-    values = {
-        "fit": ("converged, " if fit.steps and fit.converged else "" if fit.converged else "NOT converged, ") + ended,
-    }
+    ended = f"{'converged' if fit.converged else 'NOT converged'}, {fit.steps:,} steps"
+    if fit.converged and not fit.steps:
+        ended = "a closed form, no steps" if known else ""
+    values: dict[str, object] = {"fit": ended or None}
     if consensus.component is not None:
         values["tasks with unconnected items"] = f"{len(consensus.disconnected):,}"
+    warned = () if described is None else described.warnings
     body = [facts(values)]
-    if described is not None and described.warnings:
-        body += [heading("Warnings about the data"), listed(described.warnings)]
-    if consensus.notes:
-        body += [heading("Notes"), listed(consensus.notes)]
+    if warned:
+        body += [heading("Warnings about the data"), listed(warned)]
+    notes = [note for note in consensus.notes if not _said(note, warned)]
+    if notes:
+        body += [heading("Notes"), listed(notes)]
     return Section("Data and fit", body)
+
+
+def _said(note: str, warnings: Sequence[str]) -> bool:
+    """Whether a warning about the data says the same as a note of the method."""
+    return any(
+        note.startswith(beginning) and any(warning.startswith(kind) for warning in warnings)
+        for kind, beginning in SAID_TWICE.items()
+    )
 
 
 def _computed(report: RankReport) -> Section:
@@ -340,20 +359,28 @@ def _computed(report: RankReport) -> Section:
 
     consensus = report.consensus
     body = [*_about(report.method, consensus.method)]
-    settings = {"crowdrank": __version__, **consensus.settings, **report.settings}
-    shown = [
-        f"{key} = {value:.6g}" if isinstance(value, float) else f"{key} = {value}" for key, value in settings.items()
-    ]
+    own = {} if report.method is None else settings_of(report.method)
+    given = {key: value for key, value in own.items() if value is not None}
+    settings = {"crowdrank": __version__, **given, **consensus.settings, **report.settings}
+    shown = [f"{key} = {_short(value)}" for key, value in settings.items()]
     body += [heading("Version and settings"), code("\n".join(shown))]
     if report.command:
         body += [heading("To repeat it"), code(report.command)]
     return Section("How it was computed", body)
 
 
+def _short(value: object) -> str:
+    """A setting; weights of many annotators are cut."""
+    words = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return words if len(words) <= LONGEST_SETTING else words[:LONGEST_SETTING] + "…"
+
+
 def _about(method: Method | None, label: str) -> list[Html]:
-    """The method in its own words: summary, first paragraphs with the reference."""
-    if method is None:
+    """The method in its own words: what it does and the reference; the rest for those who ask."""
+    kind: Any = type(method) if method else METHODS.get(label) or SUPERVISED.get(label) or LEARNERS.get(label)
+    if kind is None:
         return [paragraph(f"Method: {label}.")]
-    doc = (sys.modules[type(method).__module__].__doc__ or "").partition(">>>")[0].strip()
+    doc = (sys.modules[kind.__module__].__doc__ or "").partition(">>>")[0].strip()
     parts = [paragraph(with_code(" ".join(part.split()))) for part in doc.split("\n\n") if part.strip()]
-    return [paragraph(Html(f"<b>{text(label)}</b>: "), method.description.summary), *parts]
+    summary = paragraph(Html(f"<b>{text(label)}</b>: "), kind.description.summary)
+    return [summary, *parts[-1:], *([folded("The model in detail", parts[:-1])] if len(parts) > 1 else [])]

@@ -144,7 +144,9 @@ def _heat_map(consensus: Consensus, entries: NDArray[np.intp], value: Floats, me
     }
     scale = alt.Scale(scheme="redblue", domain=[0, 1]) if rate else alt.Scale(scheme="blues")
     height = len(names) * (CELL if len(names) > FEW else LARGE_CELL)
-    marks = {"format": "%"} if rate else {"format": "d", "tickMinStep": 1}
+    # Vega would mark 1, 1.5 and 2 as 1, 2 and 2.
+    whole = np.unique(np.linspace(np.nanmin(value), np.nanmax(value), 4).astype(int)).tolist()
+    marks = {"format": "%"} if rate else {"format": "d", "values": whole}
     legend = alt.Legend(title=None, gradientLength=min(120, height), **marks)
     hint = ["item:N", "against:N", alt.Tooltip("value:Q", format=".0%" if rate else "d"), "compared:Q"]
     return self_contained(

@@ -7,6 +7,7 @@ from typing import Any
 import narwhals as nw
 
 from crowdrank.report.charts import altair, inline, self_contained
+from crowdrank.report.ranking import TICKS
 
 
 def replay_curves(curves: Any) -> Any:
@@ -25,7 +26,7 @@ def replay_curves(curves: Any) -> Any:
     opaque = alt.Legend(symbolOpacity=1)  # otherwise the legend is as pale as the bands
     by_policy = alt.Color("policy:N", sort=names, title=None, legend=opaque)
     base = alt.Chart(inline({name: table[name].to_list() for name in ("policy", "votes", "acc")})).encode(
-        x=alt.X("votes:Q", title="judgments"), color=by_policy
+        x=alt.X("votes:Q", title="judgments", axis=alt.Axis(tickCount=TICKS)), color=by_policy
     )
     acc = alt.Scale(zero=False)
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("min(acc):Q", title="ACC", scale=acc), y2="max(acc):Q")

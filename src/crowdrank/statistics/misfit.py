@@ -62,13 +62,17 @@ class Misfit:
     residuals: tuple[Residuals, ...]  # of each kind of judgment
 
     def strangest(self, annotator: int, most: int = 3) -> list[tuple[Residuals, int]]:
-        """The least likely judgments of an annotator: the residuals of their kind, and the row in them."""
+        """The judgments of an annotator with the largest standardised residuals: the part of `residuals`, and the row.
+
+        Not those with the lowest chance: where ties are rare, every tie would come before votes for the worse item.
+        """
         found: list[tuple[float, Residuals, int]] = []
         for part in self.residuals:
             rows = np.flatnonzero(part.annotator == annotator)
-            best = rows[np.argsort(part.chance[rows], kind="stable")[:most]]
-            found += [(float(part.chance[row]), part, int(row)) for row in best]
-        return [(part, row) for _, part, row in sorted(found, key=lambda each: each[0])[:most]]
+            size = part.squared[rows]
+            worst = np.argsort(-size, kind="stable")[:most]
+            found += [(float(size[at]), part, int(rows[at])) for at in worst]
+        return [(part, row) for _, part, row in sorted(found, key=lambda each: -each[0])[:most]]
 
 
 def misfit(consensus: Consensus, judgments: Judgments) -> Misfit:

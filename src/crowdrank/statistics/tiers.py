@@ -16,6 +16,8 @@ from crowdrank.numerics.special import NORMAL_95_ROUNDED
 from crowdrank.settings import check
 from crowdrank.study import Floats, JudgmentError
 
+PAIRS_AT_ONCE = 10_000  # whose draws are compared; keeps memory small
+
 
 def score_error(consensus: Consensus) -> Floats:
     """The standard error of each score; from its 95 % interval where nothing else is known."""
@@ -30,13 +32,30 @@ def score_error(consensus: Consensus) -> Floats:
 
 
 def chance_above(consensus: Consensus, one: NDArray[np.intp], other: NDArray[np.intp]) -> Floats:
-    """The probability that each of `one` is truly above the entry beside it in `other`, if errors are independent."""
+    """The probability that each of `one` is truly above the entry beside it in `other`.
+
+    It is the share of draws where there are any, as in `neighbours`. Otherwise errors are normal and independent.
+    """
     from scipy.special import ndtr  # here, not above: a command without tiers needs no SciPy
 
+    if consensus.draws is not None:
+        return _share_of_draws(consensus.draws, consensus.upright, one, other)
     error = score_error(consensus)
     gap, spread = consensus.score[one] - consensus.score[other], np.hypot(error[one], error[other])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(ndtr(np.where(gap == 0, 0.0, gap / spread)))
+
+
+def _share_of_draws(
+    draws: NDArray[np.float32], upright: float, one: NDArray[np.intp], other: NDArray[np.intp]
+) -> Floats:
+    """How often one is above the other in the draws; never exactly 0 or 1."""
+    share = np.empty(len(one))
+    for at in range(0, len(one), PAIRS_AT_ONCE):
+        part = slice(at, at + PAIRS_AT_ONCE)
+        share[part] = (draws[:, one[part]] > draws[:, other[part]]).mean(axis=0)
+    share = upright * share + (1 - upright) * (1 - share)
+    return (len(draws) * share + 0.5) / (len(draws) + 1)
 
 
 def tiers(consensus: Consensus, level: float = 0.95) -> NDArray[np.int32]:

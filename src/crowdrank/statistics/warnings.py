@@ -83,7 +83,7 @@ def _low_agreement(found: Mapping[Kind, Agreement], n_annotators: int) -> list[s
             texts.append(f"all {kind} are the same answer: they tell no items apart, and agreement means nothing")
         elif each.alpha < LOW_ALPHA:
             texts.append(
-                f"low agreement: alpha of {kind} is {each.alpha:.2f} (0 is chance, 1 perfect); the question is hard, "
+                f"low agreement: alpha of {kind} is {each.alpha:z.2f} (0 is chance, 1 perfect); the question is hard, "
                 "unclear, or many annotators answer at random"
             )
     return texts
@@ -110,7 +110,7 @@ def _suspects(columns: Mapping[str, NDArray[Any]], found: Mapping[Kind, Agreemen
     rows = rows[np.argsort(columns["alpha"][rows], kind="stable")]
     if not len(rows):
         return []
-    named = [f"{columns['annotator'][row]} (alpha {columns['alpha'][row]:.2f})" for row in rows[:NAMES_SHOWN]]
+    named = [f"{columns['annotator'][row]} (alpha {columns['alpha'][row]:z.2f})" for row in rows[:NAMES_SHOWN]]
     return [f"spam suspects: {_some(named, len(rows))} agree with the others no more than by chance"]
 
 

@@ -12,7 +12,7 @@ import exports
 from crowdrank.formats.decode import table_of
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=8).map(str.strip).filter(bool)
-ITEMS = NAMES.filter(lambda name: name.lower() not in ("tie", "both_bad", "tie (bothbad)", "draw"))
+ITEMS = NAMES.filter(lambda name: name.lower() not in ("tie", "both_bad", "tie (bothbad)", "draw", "equal", "same"))
 PLAIN = settings(max_examples=40, deadline=None)
 
 

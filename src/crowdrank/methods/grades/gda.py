@@ -58,7 +58,7 @@ class GDA:
     description: ClassVar[Description] = Description(
         name="gda",
         family="grades",
-        summary="One relevance behind all scales; each annotator has a curve for each grade, shrunk to the crowd's.",
+        summary="Learns what each grade means to each annotator, and puts all items on one scale of relevance.",
         takes=("grades",),
         gives_intervals=True,
     )

@@ -2,11 +2,12 @@
 
     P(k puts i before j) = η_k σ(s_i − s_j) + (1 − η_k) σ(s_j − s_i)
 
-η close to 1 is a good annotator, ½ a spammer, whose votes then count nothing, close to 0 a malicious one, whose votes
-are reversed. By default scores are normal with a spread that is learned, and so is how common each quality is in the
-crowd: an annotator with few votes counts as one like the others. Quality is integrated out. All scores and qualities
-could be reversed together and explain the votes as well; that most annotators are good decides, or gold. Where many
-votes are the reverse of the others, annotators fall into camps, and `consensus.camps` has the ranking of each.
+A good annotator has η close to 1. At ½ it is a spammer, whose votes get no weight; close to 0 a malicious annotator,
+whose votes are reversed. By default scores are normal. Their spread is learned, and so is how common each quality is in
+the crowd: an annotator with few votes is treated as a typical one. Quality is integrated out. If all scores and
+qualities are reversed, the votes are as likely as before: the fit takes the side where most annotators are good, or
+that of the gold. Where many votes are the reverse of the others, annotators fall into camps, and `consensus.camps` has
+the ranking of each.
 
 Ties, where there are any, follow Davidson's model with a tie threshold τ_k for each annotator, shrunk to that of the
 crowd:
@@ -58,7 +59,7 @@ class CrowdBT:
     description: ClassVar[Description] = Description(
         name="crowd-bt",
         family="pairs",
-        summary="Bradley-Terry with a quality for every annotator: spam counts nothing, malicious votes are reversed.",
+        summary="Bradley-Terry with a quality per annotator: random votes get no weight, malicious ones are reversed.",
         takes=KINDS,
         other_names=("noisy-bt", "noisy-bradley-terry"),
         pair_columns=("weight", "covariates"),

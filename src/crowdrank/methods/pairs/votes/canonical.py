@@ -84,7 +84,7 @@ def canonical_order(model: MarginalModel, task_starts: NDArray[np.int64]) -> Can
     entry_key, profile_key = keys(model.rows, model.n_entries, model.n_profiles)
     sizes = np.diff(task_starts)
     task = np.repeat(np.arange(len(sizes)), sizes)
-    task_key = _summed(task, _mixed(entry_key), len(sizes))
+    task_key = _summed(task, mixed(entry_key), len(sizes))
     tasks = np.argsort(task_key, kind="stable")
     entry = np.lexsort((entry_key, _inverse(tasks)[task]))
     return CanonicalOrder(entry, np.argsort(profile_key, kind="stable"), np.r_[0, np.cumsum(sizes[tasks])])
@@ -94,7 +94,7 @@ def keys(rows: VoteRows, n_entries: int, n_profiles: int, rounds: int = ROUNDS) 
     """The keys of the entries and of the profiles."""
     entry_key, profile_key = np.ones(n_entries, np.uint64), np.ones(n_profiles, np.uint64)
     for _ in range(rounds):
-        new_entry, new_profile = _mixed(entry_key), _mixed(profile_key)
+        new_entry, new_profile = mixed(entry_key), mixed(profile_key)
         for start in range(0, len(rows.winner), ROWS):
             _add_votes(rows.part(slice(start, start + ROWS)), entry_key, profile_key, new_entry, new_profile)
         entry_key, profile_key = new_entry, new_profile
@@ -104,17 +104,17 @@ def keys(rows: VoteRows, n_entries: int, n_profiles: int, rounds: int = ROUNDS) 
 def _add_votes(rows: VoteRows, entry_key: Keys, profile_key: Keys, new_entry: Keys, new_profile: Keys) -> None:
     """Add the hashes of votes to the new keys of their entries and profiles."""
     profile, winner, loser, kind, weight = rows
-    vote = _mixed(_mixed(kind.astype(np.uint64) + np.uint64(1)) + weight.view(np.uint64))
+    vote = mixed(mixed(kind.astype(np.uint64) + np.uint64(1)) + weight.view(np.uint64))
     lost = np.where(kind == TIED, np.uint64(0), np.uint64(1))
-    of_winner, of_loser = entry_key[winner], _mixed(entry_key[loser] + lost)
-    both = np.where(kind == TIED, _mixed(of_winner) + of_loser, of_winner + of_loser)
+    of_winner, of_loser = entry_key[winner], mixed(entry_key[loser] + lost)
+    both = np.where(kind == TIED, mixed(of_winner) + of_loser, of_winner + of_loser)
     shared = vote + profile_key[profile]
-    np.add.at(new_entry, winner, _mixed(shared + _mixed(entry_key[loser])))
-    np.add.at(new_entry, loser, _mixed(shared + _mixed(of_winner) + lost))
-    np.add.at(new_profile, profile, _mixed(vote + _mixed(both)))
+    np.add.at(new_entry, winner, mixed(shared + mixed(entry_key[loser])))
+    np.add.at(new_entry, loser, mixed(shared + mixed(of_winner) + lost))
+    np.add.at(new_profile, profile, mixed(vote + mixed(both)))
 
 
-def _mixed(key: Keys) -> Keys:
+def mixed(key: Keys) -> Keys:
     """A hash of every number (the last steps of SplitMix64)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
