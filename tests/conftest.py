@@ -59,10 +59,10 @@ def build() -> ModuleType:
 def few_draws() -> Iterator[None]:
     """Fewer draws from posteriors, for modules in which nothing that is checked depends on their number."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_DRAWS", 100)
-        patch.setattr("crowdrank.methods.pairs.votes.fit.MOST_WARM_UP", 30)
-        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_DRAWS", 8)
-        patch.setattr("crowdrank.methods.pairs.votes.fit.FEWEST_WARM_UP", 8)
+        patch.setattr("crowdrank.methods.pairs.votes.canonical.MOST_DRAWS", 100)
+        patch.setattr("crowdrank.methods.pairs.votes.canonical.MOST_WARM_UP", 30)
+        patch.setattr("crowdrank.methods.pairs.votes.canonical.FEWEST_DRAWS", 8)
+        patch.setattr("crowdrank.methods.pairs.votes.canonical.FEWEST_WARM_UP", 8)
         yield
 
 

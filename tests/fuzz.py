@@ -233,14 +233,14 @@ KINDS = [
 
 
 def mutant(whole: bytes, rng: np.random.Generator) -> bytes:
-    """A few random changes: bytes, pieces, cuts, repetitions."""
+    """One or a few random changes, anywhere: bytes, pieces, cuts, repetitions."""
     data = bytearray(whole)
-    for _ in range(int(rng.integers(1, 5))):
-        start, end = sorted(rng.integers(0, len(data) + 1, 2).tolist())
-        end = min(end, start + int(rng.integers(0, 40)))
+    for _ in range(int(rng.geometric(0.5))):
+        start = int(rng.integers(len(data) + 1))
+        end = start + int(rng.integers(1, 4) if rng.random() < 0.5 else rng.integers(40))
         kind = rng.integers(5)
         if kind == 0 and data:
-            data[min(start, len(data) - 1)] = int(rng.integers(256))
+            data[min(start, len(data) - 1)] = int(rng.integers(32, 127) if rng.random() < 0.5 else rng.integers(256))
         elif kind == 1:
             data[start:start] = PIECES[rng.integers(len(PIECES))]
         elif kind == 2:

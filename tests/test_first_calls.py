@@ -13,7 +13,8 @@ from crowdrank.numerics import compiled
 
 compiled.KernelCache.kept = lambda self: False  # as on a new machine
 votes = cr.simulate.pairs(items=10, annotators=5, votes=200, seed=1).judgments
-tied = cr.simulate.pairs(items=10, annotators=5, votes=200, ties=1.0, seed=1).judgments
+tied = cr.simulate.pairs(items=10, annotators=5, votes=200, ties=0.3, seed=1).judgments
+many_tied = cr.simulate.pairs(items=20, annotators=10, votes=1900, ties=0.3, seed=1).judgments
 grades = cr.simulate.grades(items=10, annotators=5, labels=3, seed=1).judgments
 rng = np.random.default_rng(0)
 def lists_of(items, size):
@@ -24,6 +25,7 @@ lists, long_lists, of_many = lists_of(10, 10), lists_of(15, 15), lists_of(100, 1
 calls = {
     "crowd-bt": lambda: cr.fit("crowd-bt", votes),
     "crowd-bt with ties": lambda: cr.fit("crowd-bt", tied),
+    "crowd-bt on two thousand votes with ties": lambda: cr.fit("crowd-bt", many_tied),
     "gda": lambda: cr.fit("gda", grades),
     "plackett-luce": lambda: cr.fit("plackett-luce", lists),
     "borda": lambda: cr.fit("borda", lists),

@@ -64,14 +64,17 @@ class Consensus(Generic[FrameT]):
     known_rank: InitVar[NDArray[np.int32] | None] = None  # the ranks of `score`, where they are computed already
 
     def __post_init__(self, known_rank: NDArray[np.int32] | None) -> None:
+        for name, values in vars(self).items():
+            if isinstance(values, np.ndarray):
+                object.__setattr__(self, name, _read_only(values))
         # Not a field: `dataclasses.replace` with another score must not keep the ranks of this one.
         if known_rank is not None:
-            self.__dict__["rank"] = known_rank
+            self.__dict__["rank"] = _read_only(known_rank)
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
         """Rank of each entry within its task, 1 for the best; equal scores share the better rank; 0 if unscored."""
-        return rank_within(self.score, self.vocabulary.entry_task)
+        return _read_only(rank_within(self.score, self.vocabulary.entry_task))
 
     @cached_property
     def label_chances(self) -> Floats | None:
@@ -209,6 +212,13 @@ class Consensus(Generic[FrameT]):
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """So that `score -= score.mean()` does not change a result by accident."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def rank_within(score: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -51,7 +51,8 @@ def check_share(name: str, value: object) -> None:
 
 def check_flag(name: str, value: object) -> None:
     """Refuse a value that is not True or False: the text "no" would count as True."""
-    check(isinstance(value, bool), name, value, "true or false")
+    of_numpy = str(getattr(value, "dtype", "")) == "bool" and getattr(value, "shape", None) == ()
+    check(isinstance(value, bool) or of_numpy, name, value, "true or false")
 
 
 def check_fit(prior: float | None, max_iter: int, tol: float) -> None:

@@ -63,7 +63,7 @@ def warm_up() -> int:
 @contextmanager
 def kernels_only() -> Iterator[None]:
     """Small studies use kernels too, as large ones will."""
-    limits = ((compiled, "LITTLE_WORK"), (few_votes, "FEW"), (few_votes, "FEW_WITH_TIES"))
+    limits = ((compiled, "LITTLE_WORK"), *((few_votes, name) for name in ("FEW", "FEW_WITH_TIES", "FEW_WITH_BIAS")))
     before = [getattr(module, name) for module, name in limits]
     for module, name in limits:
         setattr(module, name, -1)

@@ -80,6 +80,14 @@ def test_csv_for_spreadsheets(run, hostile):
     assert pl.read_ndjson("a.jsonl")["annotator"].to_list() == [f"a{ORDERS}"]
 
 
+def test_a_limit_that_is_no_size_is_refused(run, folder, monkeypatch):
+    """Also where nothing is compressed: a typing mistake would be found with the first large file."""
+    monkeypatch.setenv("CROWDRANK_MAX_SIZE", "8GB")  # which the option changes, and the test's end restores
+    done = run("--max-size", "much", "rank", "votes.csv")
+    assert done.code == 2
+    assert "is 'much'; it must be a size like" in done.err
+
+
 def test_a_file_keeps_its_permissions(run, folder):
     out = folder / "ranking.csv"
     out.write_text("old")

@@ -55,7 +55,11 @@ def test_files_without_a_ranking_are_refused(run, name, content):
 
 @pytest.mark.parametrize(
     ("row", "reason"),
-    [("1", "has no ranking"), ('{"item": "x", "score": "much"}', "row 0: score 'much' is not a finite number")],
+    [
+        ("1", "has no ranking"),
+        ('{"left": "x", "winner": "x"}', "has no items to show; a report is of a ranking, as `crowdrank rank FILES"),
+        ('{"item": "x", "score": "much"}', "row 0: score 'much' is not a finite number"),
+    ],
 )
 def test_a_wrong_row_is_named_with_its_file(run, row, reason):
     Path("edited.json").write_text(f'{{"ranking": [{row}]}}', encoding="utf-8")

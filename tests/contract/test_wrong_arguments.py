@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +47,19 @@ def test_a_method_with_its_settings_can_be_fitted():
                 call(wrong, VOTES.judgments)
 
 
+def test_a_method_may_be_named_where_one_is_needed():
+    by_name, by_class = (cr.statistics.fragility(each, VOTES.judgments) for each in ("elo", cr.Elo()))
+    assert by_name.removed.tolist() == by_class.removed.tolist()
+
+
 def test_other_things_than_gold_are_refused():
     consensus = cr.fit("elo", VOTES.judgments)
     with pytest.raises(cr.JudgmentError, match=r"gold is needed, not judgments.*cr\.gold\(frame\)"):
         cr.evaluate(consensus, VOTES.judgments)
     with pytest.raises(cr.JudgmentError, match="judgments are no ranking: fit a method first"):
         cr.evaluate(VOTES.judgments, VOTES.gold)
+    with pytest.raises(cr.JudgmentError, match="gold is needed, not NoneType"):
+        cr.compare(VOTES.judgments, None)
     with pytest.raises(cr.JudgmentError, match="gold is needed, not NoneType"):
         cr.train("crf", VOTES.judgments, None)
     with pytest.raises(cr.JudgmentError, match="judgments are needed, not Gold"):
@@ -72,6 +80,13 @@ def test_numpy_numbers_are_numbers(tmp_path):
     assert cr.load(tmp_path / "model.json").method == trained.method
     with pytest.raises(cr.SettingError, match="max_iter is "):
         cr.BradleyTerry(max_iter=np.bool_(True))
+
+
+def test_flags_of_numpy_are_flags():
+    assert cr.fit("bradley-terry", VOTES.judgments, intervals=np.bool_(False)).low is None
+    for wrong in (np.int64(1), np.array([True]), "yes"):
+        with pytest.raises(cr.SettingError, match=r"intervals is .*; it must be true or false"):
+            cr.BradleyTerry(intervals=wrong)
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5, "7", True])
@@ -106,3 +121,11 @@ def test_results_cannot_be_changed_by_accident(frame):
         else:
             changed[column] = 0
         assert str(read()) == before
+
+
+@pytest.mark.parametrize("name", ["score", "rank", "low", "high", "rank_low"])
+def test_arrays_of_results_cannot_be_changed_either(name):
+    """`score -= score.mean()` would change what `ranking` says afterwards."""
+    for consensus in (cr.fit("bradley-terry", VOTES.judgments), replace(cr.fit("bradley-terry", VOTES.judgments))):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(consensus, name)[:] = 0

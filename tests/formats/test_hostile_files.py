@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import sys
 
 import polars as pl
@@ -38,8 +39,14 @@ def test_the_same_file_twice_is_refused(tmp_path, how):
         cr.read(path, again)
 
 
-def test_two_files_with_the_same_content_are_two(tmp_path):
-    assert len(cr.read(write(tmp_path / "a.csv", VOTES), write(tmp_path / "b.csv", VOTES))) == 4
+def test_copies_of_a_file_count_twice_which_is_said(tmp_path):
+    names = [write(tmp_path / name, VOTES) for name in ("a.csv", "b.csv")]
+    other = write(tmp_path / "c.csv", VOTES.replace("bob", "cyd"))
+    assert other.stat().st_size == names[0].stat().st_size
+    read = cr.read(*names, other)
+    assert len(read) == 6
+    (note,) = read.notes
+    assert note.startswith(f"{names[0]} and {names[1]} have the same content, so that every judgment counts twice;")
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
@@ -163,10 +170,27 @@ STREAMS = {
 }
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 @pytest.mark.parametrize("kind", STREAMS)
-def test_a_dash_is_standard_input(monkeypatch, kind):
+def test_a_dash_is_standard_input(monkeypatch, kind, name):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(STREAMS[kind])))
-    assert len(cr.read("-")) == 2
+    assert len(cr.read(name)) == 2
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_what_a_shell_hands_over_is_known_by_its_content(kind):
+    """`crowdrank rank <(zcat votes.gz)` names a pipe /dev/fd/63."""
+    reading, writing = os.pipe()
+    os.write(writing, STREAMS[kind])
+    os.close(writing)
+    assert len(cr.read(f"/dev/fd/{reading}")) == 2
+    os.close(reading)
+
+
+def test_a_bomb_from_standard_input(monkeypatch):
+    monkeypatch.setenv("CROWDRANK_MAX_SIZE", "10")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(STREAMS["gz"])))
+    refused("-", "standard input: is more than")
 
 
 def test_parquet_and_mistakes_from_standard_input(monkeypatch):

@@ -64,6 +64,8 @@ def test_a_short_file_is_enough(read):
     [
         ("", "[study] must be a table"),
         ("[study", "is not TOML"),
+        ("a = " + "[" * 9000, "is not TOML"),
+        ("a = " + "1" * 9000, "is not TOML"),
         ('[study]\nitems = "items.csv"', "name is missing in [study]"),
         ('[study]\nname = "a b"\nitems = "items.csv"', "name in [study]"),
         ('[study]\nname = "s"\nitems = "none.csv"', "does not exist"),
@@ -76,6 +78,9 @@ def test_a_short_file_is_enough(read):
         (STUDY + '[collection]\npolicy = "best"', "policy in [collection]"),
         (STUDY + "[collection]\nbudget = 0", "budget in [collection] is 0"),
         (STUDY + "[collection]\nbudget = 1.5", "whole number"),
+        (STUDY + "[collection]\nbudget = inf", "budget in [collection] is inf; it must be a number"),
+        (STUDY + f"[collection]\nbudget = {10**400}", "it must be a number from 1 to"),
+        (STUDY + "[collection]\nbudget = nan", "it must be a number"),
         (STUDY + "[collection]\ncaps = { itm = 3 }", "unknown key 'itm' in [collection.caps]"),
         (STUDY + '[collection]\npolicy = "grades"', "kind grades"),
         (STUDY + "[collection]\nsettings = { gama = 1 }", "settings in [collection] cannot be used: "),

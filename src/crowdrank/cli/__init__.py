@@ -64,7 +64,10 @@ def _options(
     ),
 ) -> None:
     if max_size:
+        from crowdrank.formats.compressed import most_bytes
+
         os.environ["CROWDRANK_MAX_SIZE"] = max_size
+        most_bytes()  # refuses what is no size
     if version:
         from crowdrank import __version__
 
@@ -83,6 +86,9 @@ def main() -> None:
     except InputError as error:
         sys.stderr.write(f"{printable(str(error))}\n")
         sys.exit(2)
+    except MemoryError as error:
+        sys.stderr.write(f"not enough memory; ask for less, or run it where there is more. {error}\n")
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         sys.exit(INTERRUPTED)

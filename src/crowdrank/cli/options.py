@@ -203,8 +203,9 @@ class JudgmentFiles:
     def read_gold(self, path: Path) -> Gold:
         """Gold from another file, or from what one of these files says is known."""
         from crowdrank import formats
+        from crowdrank.formats.writing import followed
 
-        inside = path.resolve() in [each.resolve() for each in self.paths]
+        inside = followed(path) in map(followed, self.paths)
         known = ("task", "item", "grade", "rank", "left", "right", "winner")
         columns = {role: name for role, name in self.columns.items() if role in known} if inside else {}
         return formats.read_gold(path, columns=columns, scale=self.scale if inside else None)
@@ -229,6 +230,8 @@ def assignments(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     for name, equals, value in pairs:
         if not (name and equals and value):
             raise SettingError(f"{option} {name}{equals}{value}: write it as name=value")
+        if [each for each, _, _ in pairs].count(name) > 1:
+            raise SettingError(f"{option} {name} is given twice; give it once")
     return {name: value for name, _, value in pairs}
 
 
@@ -320,7 +323,7 @@ def check_outputs(
     Of the `tables`, only those in `trec` may be TREC files. `other` files (models) hold no tables.
     """
     from crowdrank.formats.files import TREC_LETOR, kind_of
-    from crowdrank.formats.writing import check_writable
+    from crowdrank.formats.writing import check_writable, followed
     from crowdrank.settings import SettingError
 
     named_tables = given(*tables)
@@ -330,7 +333,7 @@ def check_outputs(
     outputs = [*named_tables, *given(*other, chart, report)]
     for number, path in enumerate(outputs):
         check_writable(path)
-        if path.resolve() in [each.resolve() for each in (*inputs, *outputs[:number])]:
+        if followed(path) in map(followed, (*inputs, *outputs[:number])):
             raise SettingError(f"{path}: is named twice; give every file its own name")
     if report and report.suffix != ".html":
         raise SettingError(f"{report}: a report is one page; name it .html")

@@ -26,7 +26,7 @@ from crowdrank.methods.protocols import Method, Supervised
 from crowdrank.numerics.compiled import compilation_time
 from crowdrank.numerics.progress import TimeLimitError, limited, report
 from crowdrank.settings import SettingError, check, check_choice, is_number
-from crowdrank.study import Frame, Gold, JudgmentError, Judgments, Vocabulary, check_judgments
+from crowdrank.study import Frame, Gold, JudgmentError, Judgments, Vocabulary, check_gold, check_judgments
 
 LEVEL = 0.05  # a difference is significant below this
 MANY_PAIRS = 1_000_000  # above this, methods that write out pairs take a minute and more
@@ -112,6 +112,7 @@ def compare(
     methods given by name compute no intervals, unless these change the ranking. For other parameters see `evaluate`.
     """
     check_judgments(judgments)
+    check_gold(gold)
     check_choice("unjudged", unjudged, ("nonrelevant", "ignore"))
     check(limit is None or (is_number(limit) and limit > 0), "limit", limit, "a number of seconds above 0, or None")
     chosen = choose(measures, gold)

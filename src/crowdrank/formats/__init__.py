@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -17,7 +18,15 @@ from crowdrank.formats.decode import gold_table, table_of, trec_table
 from crowdrank.formats.encode import judgments_of
 from crowdrank.formats.encode_gold import gold_of, scores_of
 from crowdrank.formats.exports import sources_of
-from crowdrank.formats.files import PREFLIB, TREC_LETOR, kind_of, matching_files, of_file, refuse_same_files
+from crowdrank.formats.files import (
+    PREFLIB,
+    TREC_LETOR,
+    kind_of,
+    matching_files,
+    notes_on_copies,
+    of_file,
+    refuse_same_files,
+)
 from crowdrank.formats.preflib_text import preflib_text
 from crowdrank.formats.scales import check_scale
 from crowdrank.formats.source import Source, as_text, of_frame
@@ -50,7 +59,8 @@ def read(
     What other tools export (Label Studio, Argilla, PrefLib, …: docs/formats.md) is recognised by its content; there
     `columns={"left": "data.answer_a"}` leads into nested parts. Grades in words need their order, from the worst to
     the best: `scale=["bad", "good"]`. `origin` and `notes` of the result say what was understood and left out.
-    `-` is standard input; `votes/*.parquet` stands for all files that match. The same file may not be given twice.
+    `-` is standard input; `votes/*.parquet` stands for all files that match. The same file may not be given twice; of
+    copies `notes` say that they count twice.
 
     `covariates` of pairs are numbers that may sway a vote, as the lengths of two answers: `length_a-length_b` is the
     difference of two columns, `length` a column that is positive where it favours the left item, and
@@ -84,7 +94,8 @@ def _sources(paths: Sequence[FilePath], given: Mapping[str, str]) -> list[Source
         raise JudgmentError("no file to read")
     paths = [found for path in paths for found in matching_files(path)]
     refuse_same_files(paths)
-    return disambiguate_tags([source for path in paths for source in sources_of(path, "judgments", given)])
+    first, *others = [source for path in paths for source in sources_of(path, "judgments", given)]
+    return disambiguate_tags([replace(first, notes=(*first.notes, *notes_on_copies(paths))), *others])
 
 
 @overload

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET, ".xlsx")  # what is written
 TREC_LETOR = (".txt", ".run", ".qrels")  # columns separated by blanks, without a header
 PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat")
 COMPRESSED = (".gz", ".zst")
-STANDARD_INPUT = "-"
+STANDARD_INPUT = ("-", "/dev/stdin")
 BEGINS_JSON = re.compile(rb"\s*(\[\s*\{|\{\s*\")")
 BEGINS_PREFLIB = re.compile(
     rb"\s*#\s*(FILE NAME|TITLE|DATA TYPE|MODIFICATION TYPE|NUMBER ALTERNATIVES)\s*:", re.IGNORECASE
@@ -65,9 +67,10 @@ def open_file(path: str | os.PathLike[str]) -> File:
     check_polars()
     path = Path(path)
     try:
-        if str(path) == STANDARD_INPUT:
+        if str(path) in STANDARD_INPUT:
+            path = Path("standard input")
             data = decompressed(path, sys.stdin.buffer.read())
-            return File(Path("standard input"), _kind_of_content(data), lambda: iter([data]), False)
+            return File(path, _kind_of_content(data), lambda: iter([data]), False)
         if path.is_dir():
             raise JudgmentError(f"{path}: is a folder; give the names of the files in it")
         if not path.exists():
@@ -77,6 +80,7 @@ def open_file(path: str | os.PathLike[str]) -> File:
         if not path.is_file():  # a pipe can be read once
             data = decompressed(path, path.read_bytes(), compression)
             content = lambda: iter([data])  # noqa: E731
+            kind = kind or _kind_of_content(data)  # <(zcat votes.gz) of a shell is /dev/fd/63
     except OSError as error:
         raise JudgmentError(f"{path}: {error.strerror or error}") from None
     if kind in PARQUET or kind in SPREADSHEETS:
@@ -160,6 +164,23 @@ def refuse_same_files(paths: Sequence[str | os.PathLike[str]]) -> None:
             both = f"{path} is given twice" if same else f"{seen[file]} and {path} are the same file"
             raise JudgmentError(f"{both}: its judgments would count double; give it once")
         seen[file] = path
+
+
+def notes_on_copies(paths: Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """What to say of files that are copies of others: they may be meant, as two people may say the same."""
+    files = [path for path in map(Path, paths) if path.is_file()]  # a pipe can be read once
+    sizes = Counter(path.stat().st_size for path in files)
+    notes, seen = [], dict[bytes, Path]()
+    for path in files:
+        if sizes[path.stat().st_size] > 1 and (same := seen.setdefault(_digest(path), path)) is not path:
+            both = f"{same} and {path} have the same content, so that every judgment counts twice"
+            notes.append(f"{both}; leave one out if it is a copy")
+    return tuple(notes)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def kind_of(path: Path) -> tuple[str, str]:

@@ -40,10 +40,17 @@ def write_all(frames: Mapping[Path, pl.DataFrame | bytes], *, csv_safe: bool = F
             raise JudgmentError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
 
 
+def followed(path: Path) -> Path:
+    """Where links lead to: `Path.resolve` fails if that is a circle."""
+    return Path(os.path.realpath(path))
+
+
 def check_writable(path: Path) -> None:
     """Refuse, before the work, a file that could not be written after it."""
     try:
-        target = path.resolve()
+        target = followed(path)
+        if target.is_symlink():
+            raise JudgmentError(f"{path}: cannot be written: its links lead in a circle")
         if not target.parent.is_dir():
             raise JudgmentError(f"{path}: there is no folder {target.parent if path.is_symlink() else path.parent}")
         if target.is_dir():
@@ -58,7 +65,9 @@ def check_writable(path: Path) -> None:
 
 def _write_aside(path: Path, data: bytes, parts: dict[Path, Path]) -> None:
     """Write a file beside its place, with the permissions of the one there. Links are followed."""
-    target = path.resolve()
+    target = followed(path)
+    if target.is_symlink():
+        raise OSError(errno.ELOOP, "its links lead in a circle", str(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder", str(path))
     if target.exists() and not target.is_file():  # a pipe or a device

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.study import Codes, Floats
+from crowdrank.study import Floats
 
 ROWS = 1 << 22  # at a time: `bincount` makes copies of 64 bits
 
 
-def sum_by(codes: Codes, values: NDArray[Any], size: int) -> Floats:
+def sum_by(codes: NDArray[np.integer[Any]], values: NDArray[Any], size: int) -> Floats:
     """The sum of the values of each code below `size`, as floats even where there is nothing to sum.
 
     >>> sum_by(np.array([1, 1], dtype=np.int32), np.array([2.0, 3.0]), 3)

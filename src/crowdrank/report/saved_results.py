@@ -74,7 +74,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _consensus(saved: Mapping[str, Any]) -> Consensus:
     rows: Sequence[Mapping[str, Any]] = saved["ranking"]
     if not rows or "item" not in rows[0]:
-        raise InputError("has no items to show")
+        raise InputError("has no items to show; a report is of a ranking, as `crowdrank rank FILES --out` writes it")
     frame = pl.DataFrame(rows, infer_schema_length=None)
     source, kind = of_frame(frame)
     plain = scores_of(source, {}, frame=kind)

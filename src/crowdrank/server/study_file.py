@@ -40,6 +40,7 @@ SCALES = {
     "fr": ("mauvais", "moyen", "bon", "excellent"),
 }
 TIE_WORDS = ("tie", "both_bad", "tie (bothbad)")  # as in `crowdrank.formats`
+MOST = 1e15  # as of weights: sums of whole numbers stay exact
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -129,14 +130,14 @@ class TomlSection:
             raise self.error(key, f"is {value!r}; it must be true or false")
         return value
 
-    def number(self, key: str, default: float | None, low: float, high: float = float("inf")) -> float | None:
+    def number(self, key: str, default: float | None, low: float, high: float = MOST) -> float | None:
         value = self._take(key, default)
         if value is not None and not (is_number(value) and low <= value <= high):
-            wanted = f"a number of at least {low:g}" if high == float("inf") else f"a number from {low:g} to {high:g}"
+            wanted = f"a number from {low:g} to {high:g}"
             raise self.error(key, f"is {value!r}; it must be {wanted}")
         return None if value is None else float(value)
 
-    def whole(self, key: str, default: int | None, low: int, high: float = float("inf")) -> int | None:
+    def whole(self, key: str, default: int | None, low: int, high: float = MOST) -> int | None:
         value = self.number(key, default, low, high)
         if value is not None and value != int(value):
             raise self.error(key, f"is {value!r}; it must be a whole number")
@@ -210,7 +211,7 @@ def _toml(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not a text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of a number of 5,000 digits, and of 5,000 brackets
         raise InputError(f"{path}: is not TOML: {error}") from None
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from crowdrank.consensus import Consensus
 from crowdrank.evaluation.bootstrap import without_intervals
 from crowdrank.methods.catalogue import check_method, fit_method
+from crowdrank.methods.catalogue import method as method_of
 from crowdrank.methods.protocols import Method
 from crowdrank.numerics.progress import report
 from crowdrank.settings import InputError, check_choice, check_whole_number
@@ -106,7 +107,7 @@ class _Search:
 
 
 def fragility(
-    method: Method,
+    method: str | Method,
     judgments: Judgments,
     *,
     of: Of = "judgments",
@@ -116,13 +117,15 @@ def fragility(
 ) -> Fragility:
     """The fewest judgments (or annotators) found whose removal changes the first `k` of a task.
 
-    Without `task`, it is the one with the most judgments. `consensus` is the result of the method, if it is known.
+    `method` is a name, or a method with its settings. Without `task`, it is the one with the most judgments.
+    `consensus` is the result of the method, if it is known.
 
     >>> import crowdrank as cr
     >>> votes = cr.judgments({"left": ["x"] * 5, "right": ["y"] * 5, "winner": ["x", "x", "x", "y", "y"]})
     >>> len(fragility(cr.BradleyTerry(), votes).removed)
     2
     """
+    method = method_of(method) if isinstance(method, str) else method
     check_method(method)
     check_judgments(judgments)
     check_choice("of", of, ("judgments", "annotators"))

@@ -44,6 +44,7 @@ from crowdrank.settings import InputError, did_you_mean, is_number
 from crowdrank.study import Floats, Gold, Ids
 
 EXACT = float("inf")  # the confidence of a piece that is treated as exact
+LARGEST = 1e15  # θ or confidence
 USUAL_START, BETTER_START = -0.3, -1.0  # the first θ, and that of annotators known to be better than others
 LEAST_MIDDLE = 0.1  # the middle of a range of θ beyond which it says whether lists are right or reversed
 
@@ -86,9 +87,10 @@ class Side:
         _check_confidence("truth", self.truth_confidence)
         for each in self.ranges:
             _check_confidence(each.annotator, each.confidence)
-            if not (is_number(each.low) and is_number(each.high) and each.low <= each.high):
+            if not (is_number(each.low) and is_number(each.high) and -LARGEST <= each.low <= each.high <= LARGEST):
                 raise SideError(
-                    f"the range of θ of {each.annotator!r} is {each.low} to {each.high}; give the lower number first"
+                    f"the range of θ of {each.annotator!r} is {each.low} to {each.high}; "
+                    f"give the lower number first, both from {-LARGEST:g} to {LARGEST:g}"
                 )
 
     @property
@@ -98,7 +100,7 @@ class Side:
 
 
 def _check_confidence(what: str, confidence: object) -> None:
-    if not (is_number(confidence) and confidence > 0):  # type: ignore[operator]
+    if not (is_number(confidence) and (0 < confidence <= LARGEST or confidence == EXACT)):  # type: ignore[operator]
         raise SideError(
             f"the confidence of {what!r} is {confidence!r}; give a number above 0, or none for exact information"
         )
@@ -217,10 +219,12 @@ def read_side(path: str | os.PathLike[str]) -> Side:
         raise SideError(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise SideError(f"{path}: is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise SideError(f"{path}: is not TOML: {error}") from None
     except SideError as error:
         raise SideError(f"{path}: {error}") from None
+    except InputError:  # of the gold
+        raise
+    except (ValueError, RecursionError) as error:  # of a number of 5,000 digits, and of 5,000 brackets
+        raise SideError(f"{path}: is not TOML: {error}") from None
 
 
 def _side_of(table: Mapping[str, Any], folder: Path) -> Side:
@@ -228,11 +232,13 @@ def _side_of(table: Mapping[str, Any], folder: Path) -> Side:
     _only(table, "side information", "theta", "better", "truth")
     truth = table.get("truth", {})
     _only(truth, "truth", "gold", "confidence")
-    gold = folder / truth["gold"] if "gold" in truth else None
+    theta, better, gold = table.get("theta", {}), table.get("better", []), truth.get("gold")
+    if not isinstance(theta, Mapping) or not isinstance(better, list) or not isinstance(gold, str | None):
+        raise SideError("theta must be a table, better a list of tables [[better]], and gold the name of a file")
     return Side(
-        ranges=tuple(_range(name, value) for name, value in table.get("theta", {}).items()),
-        orders=tuple(_better(each) for each in table.get("better", [])),
-        truth=read_gold(gold) if gold else None,
+        ranges=tuple(_range(name, value) for name, value in theta.items()),
+        orders=tuple(map(_better, better)),
+        truth=read_gold(folder / gold) if gold else None,
         truth_confidence=truth.get("confidence", EXACT),
     )
 
@@ -240,7 +246,7 @@ def _side_of(table: Mapping[str, Any], folder: Path) -> Side:
 def _range(name: str, value: object) -> Range:
     """The range of an annotator: a number, or a table."""
     if is_number(value):
-        return Range(name, float(value), float(value))  # type: ignore[arg-type]
+        return Range(name, value, value)  # type: ignore[arg-type]
     if not isinstance(value, Mapping):
         raise SideError(f"θ of {name!r} is {value!r}; it must be a number, or {{ low = …, high = …, confidence = … }}")
     _only(value, f"theta.{name}", "theta", "low", "high", "confidence")
@@ -254,6 +260,8 @@ def _better(each: Mapping[str, Any]) -> Better:
     if "annotator" not in each:
         raise SideError('a [[better]] must name an annotator: annotator = "…"')
     than = each.get("than")
+    if not isinstance(than, list | None):
+        raise SideError(f"than of {each['annotator']!r} is {than!r}; it must be a list of names")
     return Better(
         str(each["annotator"]), None if than is None else tuple(map(str, than)), each.get("confidence", EXACT)
     )

@@ -208,6 +208,7 @@ def test_all_fits_of_a_process_take_the_same_way(monkeypatch):
     assert few_votes.are_few(few_votes.FEW, (), kernel)
     assert few_votes.are_few(few_votes.FEW_WITH_TIES, ("ties",), kernel)
     assert not few_votes.are_few(few_votes.FEW_WITH_TIES + 1, ("ties",), kernel)
+    assert not few_votes.are_few(few_votes.FEW_WITH_BIAS + 1, ("ties", "bias"), kernel)
     monkeypatch.setattr(few_votes, "is_compiled", lambda _: True)
     assert few_votes.are_few(few_votes.FEW, (), kernel)
     assert not few_votes.are_few(1, (), object())  # compiled before

@@ -19,13 +19,14 @@ from crowdrank.numerics.compiled import is_compiled
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Floats
 
-FEW, FEW_WITH_TIES = 6000, 500  # so many take less time here than it takes to compile the kernels
-FACTORS = 8  # of a product that cannot become too small, unless gaps are absurd
+FEW, FEW_WITH_TIES, FEW_WITH_BIAS = 6000, 2000, 500  # so many take less time here than it takes to compile the kernels
+FACTORS = 16  # of a product that cannot become too small, unless gaps are absurd
 
 
 def are_few(count: int, free: tuple[str, ...], kernel: Any) -> bool:
     """Whether so many logistic votes take less time here than until their kernel is ready; `free`: ties, bias."""
-    return count <= (FEW_WITH_TIES if free else FEW) and not _was_compiled(kernel)
+    limit = FEW_WITH_BIAS if "bias" in free else FEW_WITH_TIES if free else FEW
+    return count <= limit and not _was_compiled(kernel)
 
 
 @cache
@@ -61,9 +62,9 @@ def _right_and_wrong(gap: Floats) -> tuple[Floats, Floats]:
     return right, odds * right
 
 
-def _powers(first: Floats, step: Floats, count: int) -> Floats:
-    """Rows e^(first + k step) for k below `count`; by products, which take a tenth of the time of exponentials."""
-    rows, done, ratio = np.empty((count, len(first))), 1, _exp(step)
+def _powers(first: Floats, step: Floats, rows: Floats) -> Floats:
+    """Row k becomes e^(first + k step); by products, which take a tenth of the time of exponentials."""
+    done, count, ratio = 1, len(rows), _exp(step)
     rows[0] = _exp(first)
     while done < count:
         more = min(done, count - done)
@@ -120,6 +121,98 @@ def pooled_product(
         score_total += sum_by(side, sign * pull, len(score))
 
 
+class Products:
+    """Of the chances of every profile's votes. A few successive ones of the same weight need one logarithm."""
+
+    def __init__(self, weight: Floats, counts: NDArray[np.int64]) -> None:
+        self.with_votes = np.flatnonzero(counts)
+        first = (np.cumsum(counts) - counts)[self.with_votes]
+        of_other_weight = np.flatnonzero(np.diff(weight)) + 1
+        self.cuts = np.unique(np.concatenate((first, np.arange(0, len(weight), FACTORS), of_other_weight)))
+        self.weight = weight[self.cuts]
+        self.first = np.searchsorted(self.cuts, first)
+
+    def include(self, chance: Floats, log_product: Floats) -> None:
+        """Adds the logarithm of every profile's product to its row; `chance` is quality × vote."""
+        logs = self.weight * np.log(np.multiply.reduceat(chance, self.cuts, axis=1) + TINY)
+        log_product[self.with_votes] += np.add.reduceat(logs, self.first, axis=1).T
+
+
+class SameKind:
+    """Votes that were all won or all tied, without biases. Tables are quality × vote, and used again and again.
+
+    With E = e^(r gap / 2) and N = E² + 1, a tie has the chance τE / (τE + N).
+    """
+
+    def __init__(self, rows: VoteRows, which: NDArray[np.int64], n_profiles: int) -> None:
+        which = which[np.lexsort((rows.weight[which], rows.profile[which]))]
+        self.profile, self.winner, self.loser = (each[which].astype(np.intp) for each in rows[:3])
+        self.weight, self.are_tied = rows.weight[which], bool((rows.kind[which] == TIED).any())
+        self.counts = np.bincount(self.profile, minlength=n_profiles)
+        self.products = Products(self.weight, self.counts)
+        self.of_rates: tuple[Floats, Floats] | None = None
+
+    def _set_rates(self, first: Floats, step: Floats, n_types: int) -> None:
+        """The rates 2η − 1, η and 1 − η of every vote; they change seldom."""
+        if self.of_rates is None or self.of_rates[0] is not first or self.of_rates[1] is not step:
+            self.rate = np.repeat(first + step * np.arange(n_types)[:, None], self.counts, axis=1)
+            self.first_rate, self.rate_step = np.repeat((first, step), self.counts, axis=1)
+            self.eta = (1 + self.rate) / 2
+            self.not_eta = 1 - self.eta
+            self.mixture, self.square, self.tie, self.total, self.table, self.spare = np.empty((6, *self.rate.shape))
+            self.of_rates = first, step
+
+    def include(self, score: Floats, tau: Floats, qualities: Qualities, log_product: Floats) -> None:
+        """Adds the log-likelihood of every profile's votes, by quality; `tau` may be empty."""
+        self._set_rates(qualities.first, qualities.step, qualities.share.shape[1])
+        gap = score[self.winner] - score[self.loser]
+        chance = self.table
+        if len(tau):
+            half = np.minimum(np.maximum(gap, -WIDEST), WIDEST) / 2
+            tie = _powers(half * self.first_rate, half * self.rate_step, self.tie)
+            np.multiply(tie, tie, out=self.square)
+            self.square += 1
+            tie *= tau[self.profile]
+            np.add(tie, self.square, out=self.total)
+        if self.are_tied:
+            np.divide(self.tie, self.total, out=chance)
+        else:
+            right, wrong = _right_and_wrong(gap)
+            self.density = right * wrong
+            np.multiply(self.eta, right, out=self.mixture)
+            self.mixture += np.multiply(self.not_eta, wrong, out=chance)
+            chance = self.mixture
+            if len(tau):
+                chance = np.divide(self.square, self.total, out=self.table)
+                chance *= self.mixture
+        self.products.include(chance, log_product)
+
+    def add_slopes(self, posterior: Floats, slopes: Slopes) -> None:
+        """Adds the gradient where the likelihood was found."""
+        share = np.repeat(np.ascontiguousarray(posterior.T), self.counts, axis=1)  # transposed: twice the time
+        if n_ties := len(slopes.ties):
+            missed = _sums(share, np.divide(self.tie, self.total, out=self.spare)) - self.are_tied
+            slopes.ties[:] += sum_by(self.profile, self.weight * missed, n_ties)
+        by_vote, size = self.weight * _sums(share, self._pulls(n_ties > 0)) / 2, len(slopes.score)
+        slopes.score[:] += sum_by(self.loser, by_vote, size) - sum_by(self.winner, by_vote, size)
+
+    def _pulls(self, with_ties: bool) -> Floats:
+        """Twice the derivative of the log-likelihood by the gap; with ties, their chances stand in `spare`."""
+        pull: Floats = self.table
+        if self.are_tied:
+            np.subtract(2, self.square, out=pull)
+            pull /= self.total
+        elif with_ties:
+            np.subtract(self.square, 2, out=pull)
+            pull /= self.square
+            pull *= self.spare
+            pull += np.divide(2 * self.density, self.mixture, out=self.spare)
+        else:
+            np.divide(2 * self.density, self.mixture, out=pull)
+        pull *= self.rate
+        return pull
+
+
 class FewMarginal:
     """`davidson_kernels.davidson_marginal` of all profiles; what all evaluations share is computed once.
 
@@ -129,29 +222,20 @@ class FewMarginal:
     def __init__(self, rows: VoteRows, starts: NDArray[np.int64]) -> None:
         self.rows, self.counts = rows, np.diff(starts)
         self.tied = rows.kind == TIED
-        self.all_won = not self.tied.any()
         self.side = np.where(rows.kind == WON_RIGHT, -1.0, 1.0)
-        self.with_votes = np.flatnonzero(self.counts)
-        first = starts[self.with_votes]
-        # Products of a few votes need few logarithms; a vote with a weight stands alone.
-        weighted = np.flatnonzero(rows.weight != 1)
-        every = np.arange(0, len(rows.weight), FACTORS)
-        cuts = np.unique(np.concatenate((first, every, weighted, weighted + 1)))
-        self.cuts = cuts[cuts < len(rows.weight)]
-        self.cut_weight = rows.weight[self.cuts]
-        self.first = np.searchsorted(self.cuts, first)
-        self.of_rates: tuple[Floats, Floats] | None = None
+        self.products = Products(rows.weight, self.counts)
+        kinds = [np.flatnonzero(kind) for kind in (~self.tied, self.tied)]
+        self.kinds = [SameKind(rows, which, len(self.counts)) for which in kinds if len(which)]
+        self.found_at: tuple[Any, ...] = ()
 
     def _set_rates(self, qualities: Qualities) -> None:
-        """The rates 2η − 1, η and 1 − η of every vote; they change seldom."""
+        """The rates 2η − 1, η and 1 − η of every vote."""
         first, step, share = qualities
-        if self.of_rates is None or self.of_rates[0] is not first or self.of_rates[1] is not step:
-            self.rates = first + step * np.arange(share.shape[1])[:, None]
-            self.rate = self._by_vote(self.rates)
-            self.first_rate, self.rate_step = np.repeat((first, step), self.counts, axis=1)
-            self.eta = (1 + self.rate) / 2
-            self.not_eta = 1 - self.eta
-            self.of_rates = first, step
+        self.rates = first + step * np.arange(share.shape[1])[:, None]
+        self.rate = self._by_vote(self.rates)
+        self.first_rate, self.rate_step = np.repeat((first, step), self.counts, axis=1)
+        self.eta = (1 + self.rate) / 2
+        self.not_eta = 1 - self.eta
 
     def _by_vote(self, of_profiles: Floats) -> Floats:
         return np.repeat(np.ascontiguousarray(of_profiles), self.counts, axis=1)  # transposed: twice the time
@@ -168,10 +252,10 @@ class FewMarginal:
     ) -> float:
         """Minus the log-likelihood; `ties` and `bias` may be empty."""
         profile, winner, loser, _, weight = self.rows
+        if order <= GRADIENT and not len(bias):
+            return self._evaluate_quickly(score, ties, qualities, order, slopes, posterior)
         self._set_rates(qualities)
         gap = score[winner] - score[loser]
-        if self.all_won and not len(ties) and not len(bias) and order <= GRADIENT:
-            return self._evaluate_plain(gap, qualities.share, order, slopes.score, posterior)
         right, wrong = self._chances(gap, bias)
         right_density, wrong_density = right * (1 - right), wrong * (1 - wrong)
         mixture = self.eta * right
@@ -179,10 +263,12 @@ class FewMarginal:
         chance = mixture
         if len(ties):
             half = np.minimum(np.maximum(gap, -WIDEST), WIDEST) / 2
-            up = _powers(half * self.first_rate, half * self.rate_step, len(self.rate))
+            up = _powers(half * self.first_rate, half * self.rate_step, np.empty_like(self.rate))
             of_ties = _ties(up, self.rate, _exp(ties)[profile])
             chance = mixture * np.where(self.tied, of_ties.chance, 1 - of_ties.chance)
-        value = self._posterior(chance, qualities.share, posterior)
+        log_product = np.log(qualities.share + TINY)
+        self.products.include(chance, log_product)
+        value = _normalised(log_product, posterior)
         if order == VALUE:
             return value
         share = self._by_vote(posterior.T)
@@ -216,19 +302,6 @@ class FewMarginal:
             slopes.gap_quality[:] = weight * _sums(share, answers * self._by_vote(off))
         return value
 
-    def _evaluate_plain(self, gap: Floats, prior: Floats, order: int, slope: Floats, posterior: Floats) -> float:
-        """The same with half of the work: what is drawn from most often."""
-        right, wrong = _right_and_wrong(gap)
-        mixture = self.eta * right
-        mixture += self.not_eta * wrong + TINY
-        value = self._posterior(mixture, prior, posterior)
-        if order == VALUE:
-            return value
-        pull = _sums(np.divide(self._by_vote(posterior.T), mixture, out=mixture), self.rate)
-        pull *= right * wrong * self.rows.weight
-        slope += sum_by(self.rows.loser, pull, len(slope)) - sum_by(self.rows.winner, pull, len(slope))
-        return value
-
     def _chances(self, gap: Floats, bias: Floats) -> tuple[Floats, Floats]:
         """Of the answer where the annotator is right, and where not. A tie is no answer: 1 for either, so no slope."""
         if len(bias):
@@ -238,17 +311,34 @@ class FewMarginal:
             right, wrong = _right_and_wrong(gap)
         return np.where(self.tied, 1.0, right), np.where(self.tied, 1.0, wrong)
 
-    def _posterior(self, chance: Floats, prior: Floats, posterior: Floats) -> float:
-        """Writes the posterior of quality; minus the log-likelihood."""
-        log_product = np.log(prior + TINY)
-        if len(self.with_votes):
-            logs = self.cut_weight * np.log(np.multiply.reduceat(chance, self.cuts, axis=1) + TINY)
-            log_product[self.with_votes] += np.add.reduceat(logs, self.first, axis=1).T
-        top = log_product.max(axis=1, keepdims=True)
-        odds = np.exp(log_product - top)
-        total = odds.sum(axis=1, keepdims=True)
-        posterior[:] = odds / total
-        return -float((top + np.log(total)).sum())
+    def _evaluate_quickly(
+        self, score: Floats, ties: Floats, qualities: Qualities, order: int, slopes: Slopes, posterior: Floats
+    ) -> float:
+        """The same without biases and curvatures: what is needed most often."""
+        kinds = [votes for votes in self.kinds if len(ties) or not votes.are_tied]  # a tie is no answer
+        where = (score.tobytes(), ties.tobytes(), qualities.first, qualities.step)
+        if not _same(where, self.found_at):  # other shares of the qualities leave the likelihood of each as it was
+            self.log_likelihood, self.found_at = np.zeros(qualities.share.shape), where
+            for votes in kinds:
+                votes.include(score, _exp(ties), qualities, self.log_likelihood)
+        value = _normalised(self.log_likelihood + np.log(qualities.share + TINY), posterior)
+        if order == GRADIENT:
+            for votes in kinds:
+                votes.add_slopes(posterior, slopes)
+        return value
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return len(one) == len(other) and one[:2] == other[:2] and one[2] is other[2] and one[3] is other[3]
+
+
+def _normalised(log_product: Floats, posterior: Floats) -> float:
+    """Writes the posterior of quality; minus the log-likelihood."""
+    top = log_product.max(axis=1, keepdims=True)
+    odds = np.exp(log_product - top)
+    total = odds.sum(axis=1, keepdims=True)
+    np.divide(odds, total, out=posterior)
+    return -float((top + np.log(total)).sum())
 
 
 def _sums(share: Floats, values: Floats) -> Floats:
