@@ -258,3 +258,18 @@ def test_one_ranking_over_all_tasks_is_offered_at_the_top():
     verdict = page.split('class="verdict">')[1].split("</div>")[0]
     assert "the same items occur in many tasks (6 items, 20 tasks)" in verdict
     assert "for one ranking over all tasks" in verdict
+
+
+@pytest.mark.parametrize(("votes", "computed"), [(400, True), (600, False)])
+def test_many_votes_with_categories_are_not_fitted_again(votes, computed):
+    """Each fit takes seconds, and the search for what would change the result needs dozens."""
+    rows = range(votes)
+    table = {
+        "left": [f"model{n % 3}" for n in rows],
+        "right": [f"model{(n + 1) % 3}" for n in rows],
+        "winner": [("left", "left", "right")[n % 7 % 3] for n in rows],
+        "category": [("code", "chat")[n % 2] for n in rows],
+    }
+    study = cr.judgments(table, by="category")
+    text = rank_page(RankReport(cr.fit("bradley-terry", study), study, cr.BradleyTerry()))
+    assert ("Not computed: it would take minutes" not in text) == computed

@@ -26,7 +26,7 @@ def fragility_section(
     if method is None or judgments is None or not len(judgments):
         return Section(title, [])
     if not affordable:
-        return Section(title, [paragraph("Not computed: this study is large. cr.statistics.fragility computes it.")])
+        return Section(title, [paragraph("Not computed: it would take minutes. cr.statistics.fragility computes it.")])
     words = judgments.vocabulary
     most_entries = np.bincount(words.entry_task, minlength=1).max()
     tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]
