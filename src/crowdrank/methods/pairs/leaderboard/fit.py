@@ -300,7 +300,7 @@ class Leaderboard:
 
 def _start_quality(consensus: Consensus) -> Floats:
     known = np.nan_to_num(consensus.annotator_columns["quality"], nan=START_QUALITY)
-    return np.clip(known, 1 - MOST_QUALITY, MOST_QUALITY)
+    return np.asarray(np.clip(known, 1 - MOST_QUALITY, MOST_QUALITY))
 
 
 def _weight(pairs: Pairs) -> float:
