@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from leaderboard_studies import Design, simulated
+from scipy.optimize import minimize_scalar
 
 import crowdrank as cr
 from crowdrank.methods.pairs.leaderboard.covariates import standardised
@@ -223,7 +224,9 @@ def people(data: Path) -> list[str]:
     """Are held-out votes of people predicted better from people and machines than from either alone?"""
     crowd, machine = _rag(data, "pairwise"), _rag(data, "pairwise_llm")
     lines = [
-        "rag_crowd25, a fit for each dimension, crowd-bt; held-out votes of people without ties, 3 divisions.\n",
+        "rag_crowd25, a fit for each dimension, crowd-bt; held-out votes of people without ties, 3 divisions. Scores",
+        "are on the scale of annotators who do not err, and people do: for the log-loss, each column's scores are",
+        "multiplied by the one factor that predicts best.\n",
         "| votes of people | measure | people | machines | both, people trusted |",
         "|---|---|---:|---:|---:|",
     ]
@@ -237,9 +240,10 @@ def people(data: Path) -> list[str]:
                     for table in (crowd.filter(keep), crowd.filter(~keep), machine)
                 )
                 found.append(_of_people(train, test.filter(pl.col("winner") != "tie"), theirs))
-        losses = np.concatenate(found)
+        margin = np.concatenate(found)
+        losses = np.stack([_scaled_loss(column) for column in margin.T], axis=1)
         mean, error = losses.mean(axis=0), (losses - losses[:, -1:]).std(axis=0) / np.sqrt(len(losses))
-        right = (losses < np.log(2)).mean(axis=0) + (losses == np.log(2)).mean(axis=0) / 2
+        right = (margin > 0).mean(axis=0) + (margin == 0).mean(axis=0) / 2
         lines.append(
             f"| {share:.0%} | log-loss | "
             + " | ".join(f"{a:.4f} ± {e:.4f}" for a, e in zip(mean[:2], error, strict=False))
@@ -250,11 +254,18 @@ def people(data: Path) -> list[str]:
     return lines
 
 
+def _scaled_loss(margin: np.ndarray) -> np.ndarray:
+    """The loss of each vote, with margins times the factor that makes the mean smallest."""
+    found = minimize_scalar(lambda factor: np.logaddexp(0, -factor * margin).mean(), bounds=(0, 5), method="bounded")
+    return np.asarray(np.logaddexp(0, -found.x * margin))
+
+
 def _of_people(train: pl.DataFrame, test: pl.DataFrame, theirs: pl.DataFrame) -> np.ndarray:
+    """By how much the side that won is ahead in each of the three fits."""
     both = cr.judgments(pl.concat([train, theirs]), trusted=train["annotator"].unique().to_list())
     fits = [cr.fit("crowd-bt", each) for each in (cr.judgments(train), cr.judgments(theirs), both)]
     sign = np.where(test["winner"] == test["left"], 1.0, -1.0)
-    losses = []
+    margins = []
     for fit in fits:
         known = fit.ranking.select("task", left="item", score="score")
         of = [
@@ -264,8 +275,8 @@ def _of_people(train: pl.DataFrame, test: pl.DataFrame, theirs: pl.DataFrame) ->
             .to_numpy()
             for side in ("left", "right")
         ]
-        losses.append(np.logaddexp(0, -sign * (of[0] - of[1])))
-    return np.array(losses).T
+        margins.append(sign * (of[0] - of[1]))
+    return np.array(margins).T
 
 
 def speed(votes: int) -> list[str]:

@@ -106,6 +106,23 @@ def test_categories_in_one_fit_and_trusted_annotators(run):
 
 
 @pytest.mark.usefixtures("files")
+def test_a_column_says_who_is_trusted(run, arena):
+    """As the file does; unknown columns, other words, and annotators of both groups are refused."""
+    arena.with_columns(human=pl.col("judge") < 2).write_csv("both.csv")
+    named = run("rank", "arena.csv", "--trust", "people.csv", "--json")
+    done = run("rank", "both.csv", "--trust", "human", "--json")
+    assert done.code == 0, done.err
+    scores = [[row["score"] for row in json.loads(each.out)["ranking"]] for each in (named, done)]
+    assert scores[0] == scores[1]
+    misspelt = run("rank", "both.csv", "--trust", "humen")
+    assert "no column 'humen' that says who is trusted (did you mean 'human'?)" in misspelt.err
+    arena.with_columns(human=pl.lit("perhaps")).write_csv("both.csv")
+    assert "both.csv:2: human 'perhaps' is neither yes nor no" in run("rank", "both.csv", "--trust", "human").err
+    arena.with_columns(human=pl.Series([n % 2 for n in range(VOTES)])).write_csv("both.csv")
+    assert "human says both yes and no of annotator" in run("rank", "both.csv", "--trust", "human").err
+
+
+@pytest.mark.usefixtures("files")
 def test_methods_without_pooling_fit_each_category_alone(run):
     done = run("rank", "arena.csv", "--method", "elo", "--by", "kind", "--json")
     assert done.code == 0, done.err

@@ -108,8 +108,9 @@ Report = Annotated[
 Trust = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE",
-        help="A file with the column annotator: those by whom the others are measured.",
+        metavar="FILE|COLUMN",
+        help="Those by whom the others are measured: a file with the column annotator, or a column of the judgments "
+        "that is yes or no.",
         show_default=False,
     ),
 ]
@@ -170,7 +171,7 @@ class JudgmentFiles:
     scale: Sequence[str] | None = None  # words for grades, from the worst to the best
     covariates: Sequence[str] = ()
     by: str | None = None  # the column of categories
-    trust: Path | None = None  # a file that names annotators
+    trust: Path | None = None  # a file that names annotators, or the name of a column
     features: Path | None = None  # a table of items with covariates
 
     @property
@@ -182,7 +183,10 @@ class JudgmentFiles:
     def read(self) -> Judgments:
         from crowdrank import formats
 
-        trusted = formats.read_annotators(self.trust) if self.trust else None
+        trusted: list[str] | str | None = None
+        if self.trust is not None:
+            is_column = self.trust.name == str(self.trust) and not self.trust.suffix and not self.trust.exists()
+            trusted = str(self.trust) if is_column else formats.read_annotators(self.trust)
         return formats.read(
             *self.paths,
             columns=self.columns,

@@ -45,7 +45,7 @@ def read(
     scale: Sequence[str] | None = None,
     covariates: Sequence[str] = (),
     by: str | None = None,
-    trusted: Sequence[Any] | None = None,
+    trusted: Sequence[Any] | str | None = None,
     features: FilePath | None = None,
 ) -> Judgments[pl.DataFrame]:
     """Judgments from files of any kinds, over one vocabulary.
@@ -68,7 +68,8 @@ def read(
     With `features`, a table with the columns item and optionally task, they may also be columns of that table: what the
     left item has more than the right one.
     `by` is the column of categories within which items may be better or worse than overall. `trusted` are the
-    annotators by whom the others are measured. bradley-terry, thurstone, crowd-bt and crowd-thurstone use them.
+    annotators by whom the others are measured, or the name of a column that is yes or no (1 or 0, true or false).
+    bradley-terry, thurstone, crowd-bt and crowd-thurstone use them.
     """
     of_items = None if features is None else of_file(features)
     context, given = VoteContext(covariates, by, trusted, of_items), columns or {}
@@ -105,7 +106,7 @@ def judgments(
     top_k: bool | None = None,
     covariates: Sequence[str] = (),
     by: str | None = None,
-    trusted: Sequence[Any] | None = None,
+    trusted: Sequence[Any] | str | None = None,
     features: Any = None,
 ) -> Judgments[pl.DataFrame]: ...
 @overload
@@ -115,7 +116,7 @@ def judgments(
     top_k: bool | None = None,
     covariates: Sequence[str] = (),
     by: str | None = None,
-    trusted: Sequence[Any] | None = None,
+    trusted: Sequence[Any] | str | None = None,
     features: Any = None,
 ) -> Judgments[FrameT]: ...
 def judgments(
@@ -124,7 +125,7 @@ def judgments(
     top_k: bool | None = None,
     covariates: Sequence[str] = (),
     by: str | None = None,
-    trusted: Sequence[Any] | None = None,
+    trusted: Sequence[Any] | str | None = None,
     features: Any = None,
 ) -> Judgments:
     """Judgments from data frames of any library, as `read` reads them from files; results are frames like the first.

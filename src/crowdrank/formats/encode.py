@@ -26,6 +26,7 @@ from crowdrank.formats.vote_context import (
     categories_of,
     covariates_of,
     differences_of_features,
+    named_in_column,
     trusted_among,
 )
 from crowdrank.study import (
@@ -88,7 +89,7 @@ def judgments_of(
     pairs, categories = _with_context(_all_pairs(study, of_kind["pairs"]), of_kind["pairs"], vocabulary, context)
     trusted = None
     if context.trusted is not None:
-        trusted, unknown = trusted_among(vocabulary.annotators, context.trusted)
+        trusted, unknown = trusted_among(vocabulary.annotators, _trusted(study.parts, context.trusted))
         notes += unknown
     return Judgments(
         vocabulary=vocabulary,
@@ -101,6 +102,13 @@ def judgments_of(
         notes=tuple(notes),
         origin=tuple(_origin(part) for part in study.parts),
     )
+
+
+def _trusted(parts: Sequence[Part], names: Sequence[Any] | str) -> Sequence[Any]:
+    """The names of the trusted annotators; a text is the column that says who they are."""
+    if not isinstance(names, str):
+        return names
+    return named_in_column([(p.source, p.roles["annotator"]) for p in parts if "annotator" in p.roles], names)
 
 
 def _origin(part: Part) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,16 @@ from crowdrank.settings import did_you_mean
 from crowdrank.study import Codes, Floats, Ids, JudgmentError, Pairs, Vocabulary, ids
 
 NAMES_SHOWN = 5
+YES, NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no", "")
 
 
 @dataclass(frozen=True, slots=True)
 class VoteContext:
-    """The columns to read beside those of the votes, and the names of trusted annotators."""
+    """The columns to read beside those of the votes; trusted annotators are named, or a column says who they are."""
 
     covariates: Sequence[str] = ()
     by: str | None = None
-    trusted: Sequence[Any] | None = field(default=None)
+    trusted: Sequence[Any] | str | None = field(default=None)
     features: Source | None = None  # of the items, where covariates are differences between their columns
 
     @property
@@ -32,9 +34,8 @@ class VoteContext:
         return [name for name in self.covariates if self.features is None or name not in self.features.columns]
 
     def __post_init__(self) -> None:
-        for name in ("covariates", "trusted"):
-            if isinstance(getattr(self, name), str):
-                raise JudgmentError(f"{name} must be a list of names, not the text {getattr(self, name)!r}")
+        if isinstance(self.covariates, str):
+            raise JudgmentError(f"covariates must be a list of names, not the text {self.covariates!r}")
         if twice := [name for at, name in enumerate(self.covariates) if name in self.covariates[:at]]:
             raise JudgmentError(f"covariate {twice[0]!r} is given twice")
 
@@ -110,3 +111,27 @@ def trusted_among(annotators: Ids, names: Sequence[Any]) -> tuple[NDArray[np.boo
         raise JudgmentError(f"none of the trusted annotators has given a judgment ({shown or 'no names'}): check them")
     more = f" and {len(unknown) - NAMES_SHOWN:,} more" * (len(unknown) > NAMES_SHOWN)
     return trusted, [f"trusted annotators without judgments: {shown}{more}"] if unknown else []
+
+
+def named_in_column(tables: Sequence[tuple[Source, str]], column: str) -> list[str]:
+    """The annotators for whom a column says yes, in tables with the names of their columns of annotators."""
+    said: dict[str, str] = {}
+    for source, annotator in tables:
+        if column not in source.columns:
+            hint = did_you_mean(column, source.columns)
+            raise JudgmentError(f"{source.name}: there is no column {column!r} that says who is trusted{hint}")
+        names = as_text(source.ids(annotator)).str.strip_chars().to_list()
+        words = as_text(source.load(column)).str.strip_chars().str.to_lowercase().fill_null("").to_list()
+        source.refuse(np.array([word not in YES + NO for word in words], bool), partial(_no_answer, column, words))
+        earlier = [said.setdefault(name, word) for name, word in zip(names, words, strict=True)]
+        changed = [(one in YES) != (other in YES) for one, other in zip(earlier, words, strict=True)]
+        source.refuse(np.array(changed, bool), partial(_both_answers, column, names))
+    return [name for name, word in said.items() if word in YES]
+
+
+def _no_answer(column: str, words: Sequence[str], row: int) -> str:
+    return f"{column} {shorten(words[row])!r} is neither yes nor no (1 or 0, true or false)"
+
+
+def _both_answers(column: str, names: Sequence[str], row: int) -> str:
+    return f"{column} says both yes and no of annotator {shorten(names[row])!r}"

@@ -56,6 +56,7 @@ LONGEST_SETTING = 200
 SAID_TWICE = {"not connected": "comparisons do not connect", "one-sided": "one-sided votes"}  # warning → note
 # Above these, nothing is fitted again for the report.
 MOST_JUDGMENTS = 60_000
+MOST_WITH_EFFECTS = 500  # judgments with covariates, categories or trusted annotators, whose fits take seconds
 MOST_ENTRIES = 1000
 
 
@@ -104,8 +105,10 @@ def rank_page(report: RankReport) -> str:
 
 def _affordable(report: RankReport) -> bool:
     """Whether the study is small enough to be fitted again, many times."""
-    size = 0 if report.judgments is None else len(report.judgments)
-    return size <= MOST_JUDGMENTS and len(report.consensus.score) <= MOST_ENTRIES
+    if report.judgments is None:
+        return True
+    most = MOST_WITH_EFFECTS if report.judgments.has_effects else MOST_JUDGMENTS
+    return len(report.judgments) <= most and len(report.consensus.score) <= MOST_ENTRIES
 
 
 def _size(consensus: Consensus, judgments: Judgments | None) -> str:

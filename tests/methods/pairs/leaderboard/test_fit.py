@@ -254,3 +254,21 @@ def test_settings_that_do_not_go_together_are_refused():
 
 def test_other_methods_say_that_they_do_not_use_covariates():
     assert any("does not use covariates" in note for note in cr.fit("elo", simulated(votes=100).judgments).notes)
+
+
+def test_machines_that_agree_with_each_other_do_not_outvote_people():
+    """Two machines have firm opinions of their own; the ranking is that of the people, who are trusted and err."""
+    rng = np.random.default_rng(4)
+    truth, opinion = rng.normal(size=(2, 12)) * [[1.0], [5.0]]
+    who = np.r_[rng.integers(40, size=900), 40 + rng.integers(2, size=1800)]
+    left, right = rng.permuted(np.tile(np.arange(12), (len(who), 1)), axis=1)[:, :2].T
+    gap = np.where(who < 40, truth[left] - truth[right], opinion[left] - opinion[right])
+    wrong = (who < 40) & (rng.random(len(who)) < 0.25)
+    won = (rng.logistic(size=len(who)) < gap) != wrong
+    table = {"annotator": who, "left": left, "right": right, "winner": np.where(won, left, right)}
+    study = cr.judgments(table, trusted=[str(name) for name in range(40)])
+    found = cr.fit("crowd-bt", study, intervals=False)
+    order = np.array([int(item) for item in study.vocabulary.items])
+    assert np.corrcoef(found.score, truth[order])[0, 1] > 0.85
+    assert np.corrcoef(found.score, opinion[order])[0, 1] < np.corrcoef(truth, opinion)[0, 1] + 0.25
+    assert found.settings["untrusted_spread"] > 2

@@ -7,10 +7,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from crowdrank.methods.pairs.leaderboard import model as models
+from crowdrank.methods.pairs.leaderboard import solver
 from crowdrank.methods.pairs.leaderboard.covariates import standardised
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor
-from crowdrank.methods.pairs.leaderboard.solver import Spreads, arrow_of, find_mode, posterior_at
+from crowdrank.methods.pairs.leaderboard.solver import (
+    Spreads,
+    arrow_of,
+    find_mode,
+    learn,
+    posterior_at,
+    start_spreads,
+)
 from leaderboard_votes import simulated
 
 SPREADS = Spreads(
@@ -70,6 +78,40 @@ def test_categories_in_blocks_of_their_own_give_the_same(monkeypatch):
     assert split.n_blocks == 3
     assert blocks.values.block.ravel() == pytest.approx(whole.values.core[where], abs=1e-8)
     assert blocks.arrow.block_variance.ravel() == pytest.approx(np.diag(whole.arrow.core_inverse)[where], abs=1e-10)
+
+
+def test_annotators_and_categories_in_blocks_are_found_by_few_passes(monkeypatch):
+    """The blocks leave out what connects the two: steps by them alone would be halved again and again."""
+    truth = simulated(seed=8, items=8, annotators=6, votes=900, ties=0.5)
+
+    def found():
+        model = model_of(truth, own=True)
+        values = model.start(np.zeros(model.n_entries), np.full(6, 0.8), -0.5)
+        return model, find_mode(model, values, SPREADS, 100, 1e-10)
+
+    model, whole = found()
+    computed, passes = EffectModel._computed, []
+    monkeypatch.setattr(EffectModel, "_computed", lambda self, at: passes.append(1) or computed(self, at))
+    monkeypatch.setattr(models, "MOST_CORE", 10)
+    split, blocks = found()
+    assert split.n_blocks == 3
+    assert blocks.fit.converged
+    assert blocks.fit.steps < 30
+    assert len(passes) == 2
+    assert blocks.values.core[: model.n_entries] == pytest.approx(whole.values.core[: model.n_entries], abs=1e-4)
+    assert blocks.values.block.ravel() == pytest.approx(whole.values.core[model.slices["category"]], abs=1e-4)
+    assert blocks.values.own == pytest.approx(whole.values.own, abs=1e-4)
+
+
+def test_a_search_that_starts_with_a_sample_of_the_votes_ends_the_same(monkeypatch):
+    model = model_of(simulated(seed=9, items=8, annotators=6, votes=3000), own=True)
+    values = model.start(np.zeros(model.n_entries), np.full(6, 0.8))
+    whole = learn(model, values, start_spreads(model, 0.0), max_iter=100, tol=1e-6)
+    monkeypatch.setattr(solver, "MANY_VOTES", 500)
+    sampled = learn(model, values, start_spreads(model, 0.0), max_iter=100, tol=1e-6)
+    assert len(model.sample(500).rows.left) == 500
+    assert sampled.spreads.core["score"] == pytest.approx(whole.spreads.core["score"], rel=0.02)
+    assert sampled.values.core == pytest.approx(whole.values.core, abs=0.02)
 
 
 @pytest.mark.parametrize("normal", [False, True])

@@ -71,6 +71,16 @@ class EffectValues(NamedTuple):
     own: Floats  # annotator × parameter
     quality: Floats  # η of each annotator, where it is not a parameter
 
+    @property
+    def numbers(self) -> Floats:
+        """All parameters in one vector."""
+        return np.concatenate((self.core, self.block.ravel(), self.own.ravel()))
+
+    def with_numbers(self, x: Floats) -> EffectValues:
+        """The same with other parameters."""
+        core, block, own = np.split(x, np.cumsum([self.core.size, self.block.size]))
+        return EffectValues(core, block.reshape(self.block.shape), own.reshape(self.own.shape), self.quality)
+
 
 class Information(NamedTuple):
     """Gradient of minus the log-likelihood, and Fisher information, by blocks; off-diagonal cells are added once."""

@@ -21,6 +21,7 @@ from crowdrank.methods.pairs.leaderboard.annotators import (
 )
 from crowdrank.methods.pairs.leaderboard.categories import category_columns
 from crowdrank.methods.pairs.leaderboard.covariates import Standardised, standardised
+from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor, fits
 from crowdrank.methods.pairs.leaderboard.posterior import (
     EffectPosterior,
@@ -29,14 +30,14 @@ from crowdrank.methods.pairs.leaderboard.posterior import (
     centred_covariance,
 )
 from crowdrank.methods.pairs.leaderboard.sampler import draws_of
-from crowdrank.methods.pairs.leaderboard.solver import Solution, find_mode, learn, start_spreads
+from crowdrank.methods.pairs.leaderboard.solver import Solution, Spreads, find_mode, learn, start_spreads
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
 from crowdrank.methods.pairs.votes.model import logistic
 from crowdrank.methods.result import check_kinds, one_sided_annotators
 from crowdrank.numerics.blas import one_blas_thread
 from crowdrank.settings import SettingError
-from crowdrank.study import TIE, Gold, JudgmentError, Judgments, Pairs, Vocabulary
+from crowdrank.study import TIE, Floats, Gold, JudgmentError, Judgments, Pairs, Vocabulary
 
 CATEGORY, UNTRUSTED = "category", "untrusted"
 WORTH = "untrusted_worth"  # of all votes of untrusted annotators, in votes of trusted ones
@@ -56,12 +57,15 @@ def fit_votes(
         return fit_pairs(settings, judgments, variant, gold=gold)
     _check_usable(settings, judgments, variant)
     bare = without_effects(judgments)
-    if gold is None and variant.has_quality and judgments.trusted is not None:
-        gold = _order_by_trusted(settings, bare, judgments.trusted, variant)
+    groups = None
+    if variant.has_quality and judgments.trusted is not None:
+        groups = _fits_of_groups(settings, bare, judgments.trusted, variant)
+    if gold is None and groups is not None:  # the trusted annotators say which of two mirror images is right
+        gold = Gold(judgments.vocabulary, groups[0].score, "score")
     plain = fit_pairs(_with_intervals(settings, wanted=False), bare, variant, gold=gold)
     if not len(judgments):
         return plain
-    return Leaderboard.of(judgments, variant).consensus(settings, plain)
+    return Leaderboard.of(judgments, variant).consensus(settings, plain, groups)
 
 
 def without_effects(judgments: Judgments) -> Judgments:
@@ -98,19 +102,21 @@ def _with_intervals(settings: VoteMethodSettings, *, wanted: bool) -> VoteMethod
     return cast(VoteMethodSettings, replace(cast(Any, settings), intervals=wanted))
 
 
-def _order_by_trusted(
+def _fits_of_groups(
     settings: VoteMethodSettings, judgments: Judgments, trusted: NDArray[np.bool_], variant: ModelVariant
-) -> Gold | None:
-    """What the trusted annotators alone find, to say which of two mirror images is right."""
-    pairs = as_pairs(judgments, counted=True)
-    own = pairs_where(pairs, trusted[pairs.annotator])
-    if not len(own):
+) -> tuple[Consensus, Consensus] | None:
+    """What the trusted annotators alone find, and what the others alone; None if one of the groups has no votes."""
+    pairs, quick = as_pairs(judgments, counted=True), _with_intervals(settings, wanted=False)
+    own = trusted[pairs.annotator]
+    if own.all() or not own.any():
         return None
-    alone = replace(judgments.only("pairs"), pairs=own)
-    found = fit_pairs(_with_intervals(settings, wanted=False), alone, variant)
-    named = np.zeros(len(found.score), bool)
-    named[own.left], named[own.right] = True, True
-    return Gold(judgments.vocabulary, np.where(named, found.score, np.nan), "score")
+    found = []
+    for rows in (own, ~own):
+        part = pairs_where(pairs, rows)
+        consensus = fit_pairs(quick, replace(judgments.only("pairs"), pairs=part), variant)
+        named = np.isin(np.arange(len(consensus.score)), np.concatenate((part.left, part.right)))
+        found.append(replace(consensus, score=np.where(named, consensus.score, np.nan)))
+    return found[0], found[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,22 +164,34 @@ class Leaderboard:
             notes = ("there are too many annotators for an estimate of all their biases: some are shared by all",)
         return model, notes
 
-    def consensus(self, settings: VoteMethodSettings, plain: Consensus) -> Consensus:
-        """Fit the model, starting from a consensus without the effects."""
-        model, notes = self.model()
-        start = np.nan_to_num(plain.score)
-        quality = np.ones(1)
-        if self.learns_annotators:
-            known = np.nan_to_num(plain.annotator_columns["quality"], nan=START_QUALITY)
-            quality = np.clip(known, 1 - MOST_QUALITY, MOST_QUALITY)
+    def start(
+        self, model: EffectModel, plain: Consensus, groups: tuple[Consensus, Consensus] | None
+    ) -> tuple[EffectValues, Spreads]:
+        """Where the search starts: from a consensus without the effects, or from those of the two groups.
+
+        Many machines that agree with each other outvote people. From a common start, people would seem to err.
+        """
+        score, quality = np.nan_to_num(plain.score), _start_quality(plain) if self.learns_annotators else np.ones(1)
         ties = usual_readiness(self.pairs, normal=model.normal)
-        solution = learn(
-            model,
-            model.start(start, quality, ties),
-            start_spreads(model, ties),
-            max_iter=settings.max_iter,
-            tol=settings.tol,
-        )
+        spreads = start_spreads(model, ties)
+        if groups is None or self.judgments.trusted is None:
+            return model.start(score, quality, ties), spreads
+        trusted, others = groups
+        score = np.where(np.isnan(trusted.score), score, trusted.score)
+        deviation = np.nan_to_num(others.score - score)
+        quality = np.where(self.judgments.trusted, _start_quality(trusted), _start_quality(others))
+        values = model.start(score, quality, ties)
+        values.core[model.slices[UNTRUSTED]] = deviation
+        wide = {name: max(float(np.std(each)), 0.3) for name, each in (("score", score), (UNTRUSTED, deviation))}
+        return values, replace(spreads, core={**spreads.core, **wide})
+
+    def consensus(
+        self, settings: VoteMethodSettings, plain: Consensus, groups: tuple[Consensus, Consensus] | None
+    ) -> Consensus:
+        """Fit the model, starting from a consensus without the effects, or from those of the two groups."""
+        model, notes = self.model()
+        values, spreads = self.start(model, plain, groups)
+        solution = learn(model, values, spreads, max_iter=settings.max_iter, tol=settings.tol)
         posterior = self._posterior(settings, model, solution)
         scores = posterior.scores(~np.isnan(plain.score))
         fields = dict.fromkeys(("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws"))
@@ -278,6 +296,11 @@ class Leaderboard:
             f"{solution.spreads.core[UNTRUSTED]:.2g}"
         )
         return (note,)
+
+
+def _start_quality(consensus: Consensus) -> Floats:
+    known = np.nan_to_num(consensus.annotator_columns["quality"], nan=START_QUALITY)
+    return np.asarray(np.clip(known, 1 - MOST_QUALITY, MOST_QUALITY))
 
 
 def _weight(pairs: Pairs) -> float:

@@ -10,6 +10,7 @@ covariates have the spread 1, in log-odds for each standard deviation of the cov
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -128,6 +129,12 @@ class EffectModel:
             EffectRows(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, x, place, block),
             has_own=bool(self.own),
         )
+
+    def sample(self, size: int) -> EffectModel:
+        """The same model of about so many votes, the same share of each annotator's."""
+        result = copy(self)
+        result.rows, result._last = self.rows.taken(slice(None, None, -(-len(self.rows.left) // size))), None
+        return result
 
     @property
     def n_blocks(self) -> int:

@@ -146,7 +146,8 @@ class FromDraws:
 
     def of_annotators(self, at: int, shared: int) -> Estimate:
         draws = self.draws.own[:, :, at] + self.draws.core[:, shared, None]
-        return _around(self.values.own[:, at] + self.values.core[shared], draws)
+        ends = _by_quantiles if at == self.model.own.get("quality") else _around
+        return ends(self.values.own[:, at] + self.values.core[shared], draws)
 
 
 def _normal(middle: Floats, error: Floats) -> Estimate:
@@ -154,6 +155,13 @@ def _normal(middle: Floats, error: Floats) -> Estimate:
 
 
 def _around(middle: Floats, draws: Floats) -> Estimate:
+    """Effects are nearly normal: two hundred draws tell their deviations, but their outermost ones are random."""
+    estimate = _normal(middle, with_full_tails(draws).std(axis=0, ddof=1))
+    return Estimate(*(part.round(DIGITS) for part in estimate))
+
+
+def _by_quantiles(middle: Floats, draws: Floats) -> Estimate:
+    """The log-odds of high qualities are far from normal."""
     low, high = ends_of(with_full_tails(draws))
     return Estimate(*(part.round(DIGITS) for part in (np.minimum(low, middle), middle, np.maximum(high, middle))))
 

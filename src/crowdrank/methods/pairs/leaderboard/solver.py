@@ -2,6 +2,10 @@
 
 The information is an arrow: the blocks of categories and annotators are connected with the core, not with each other.
 The core is solved after the blocks are eliminated.
+
+Newton's method finds the parameters of votes that all count alike. Where annotators differ, the arrow leaves out what
+connects them with categories, and is a Fisher information: Newton's steps would be halved again and again. There the
+arrow is the preconditioner of quasi-Newton steps, which need gradients alone.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from crowdrank.methods.pairs.leaderboard.model import (
     EffectModel,
 )
 from crowdrank.methods.pairs.votes.hyperparameters import SCORE_VARIANCE, InverseGamma
+from crowdrank.numerics.quasi_newton import descend
 from crowdrank.study import Floats
 
 ROUNDS = 40
@@ -37,8 +42,12 @@ STABLE = 0.005  # relative: spreads that change less have been found
 LEAST_SPREAD, MOST_SPREAD = 0.005, 20.0
 HALVINGS = 30
 FINEST = 1e-3  # standard errors: shorter steps change nothing that matters
+SHORTEST = 1e-5  # standard errors: of quasi-Newton steps, which do not converge as fast
+STEPS_IN_ROUND = 5  # quasi-Newton ones, before new spreads
+MANY_VOTES = 200_000  # of more, the search starts with a sample of this size
 QUALITY_VARIANCE = InverseGamma(2.0, 2.0)  # of its log-odds
 EFFECT_VARIANCE = InverseGamma(1.0, 0.1)
+Parts = tuple[Floats, Floats, Floats]  # of the core, of the categories' deviations, of the annotators' parameters
 FIXED = ("coefficient", "mean bias", "mean ties", "mean quality")  # parameters whose spread is not learned
 
 
@@ -77,40 +86,46 @@ class Arrow:
 
     information: Information  # with the priors
     core_inverse: Floats
+    block_inverse: Floats
+    own_inverse: Floats
     block_map: Matrix  # deviations of all categories × core: how their mode moves with the core
     own_map: Matrix  # parameters of all annotators × core
 
-    def step(self) -> tuple[Floats, Floats, Floats]:
+    def step(self) -> Parts:
         """The Newton step of the core, of the categories' deviations and of the annotators' parameters."""
         info = self.information
-        gradient = info.core_gradient.copy()
-        gradient -= self.block_map.T @ info.block_gradient.ravel()
-        gradient -= self.own_map.T @ info.own_gradient.ravel()
-        core = -self.core_inverse @ gradient
-        block, own = _solved(info.block, info.block_gradient), _solved(info.own, info.own_gradient)
-        block += (self.block_map @ core).reshape(block.shape)
-        own += (self.own_map @ core).reshape(own.shape)
-        return core, -block, -own
+        core, block, own = self.times_inverse((info.core_gradient, info.block_gradient, info.own_gradient))
+        return -core, -block, -own
+
+    def times_inverse(self, parts: Parts) -> Parts:
+        """The inverse of the information times a vector."""
+        core, block, own = parts
+        core = core - self.block_map.T @ block.ravel() - self.own_map.T @ own.ravel()
+        core = self.core_inverse @ core
+        block, own = _times(self.block_inverse, block), _times(self.own_inverse, own)
+        block -= (self.block_map @ core).reshape(block.shape)
+        own -= (self.own_map @ core).reshape(own.shape)
+        return core, block, own
 
     @cached_property
     def block_variance(self) -> Floats:
         """Of the deviations in each category."""
-        return _block_variance(self.information.block, self.block_map, self.core_inverse)
+        return _block_variance(self.block_inverse, self.block_map, self.core_inverse)
 
     @cached_property
     def own_variance(self) -> Floats:
         """Of the annotators' parameters."""
-        return _block_variance(self.information.own, self.own_map, self.core_inverse)
+        return _block_variance(self.own_inverse, self.own_map, self.core_inverse)
 
 
-def _solved(blocks: Floats, right: Floats) -> Floats:
-    return np.asarray(np.linalg.solve(blocks, right[..., None])[..., 0]) if blocks.size else np.zeros(right.shape)
+def _times(blocks: Floats, right: Floats) -> Floats:
+    return np.asarray((blocks @ right[..., None])[..., 0]) if blocks.size else np.zeros(right.shape)
 
 
-def _block_variance(blocks: Floats, mapping: Matrix, core_inverse: Floats) -> Floats:
-    if not blocks.size:
-        return np.zeros(blocks.shape[:2])
-    own = np.einsum("kii->ki", np.linalg.inv(blocks))
+def _block_variance(inverse: Floats, mapping: Matrix, core_inverse: Floats) -> Floats:
+    if not inverse.size:
+        return np.zeros(inverse.shape[:2])
+    own = np.einsum("kii->ki", inverse)
     return np.asarray(own + row_products(mapping, mapping @ core_inverse).reshape(own.shape))
 
 
@@ -118,24 +133,28 @@ def arrow_of(information: Information) -> Arrow:
     """Eliminate the blocks."""
     core, m = information.core.copy(), len(information.core)
     maps: list[Matrix] = []
-    for blocks, across in (
-        (information.block, information.block_core),
-        (information.own, information.own_core),
-    ):
+    block, own = (_inverse(each) for each in (information.block, information.own))
+    for inverse, across in ((block, information.block_core), (own, information.own_core)):
         rows = compact(across.reshape(-1, m))
-        mapping = _mapping(blocks, across, rows)
+        mapping = _mapping(inverse, across, rows)
         core -= dense(rows.T @ mapping)
         maps.append(mapping)
-    inverse = np.linalg.inv((core + core.T) / 2)
-    return Arrow(information, (inverse + inverse.T) / 2, maps[0], maps[1])
+    return Arrow(information, _inverse((core + core.T) / 2), block, own, maps[0], maps[1])
 
 
-def _mapping(blocks: Floats, across: Floats, rows: Matrix) -> Matrix:
+def _inverse(matrix: Floats) -> Floats:
+    """Of a symmetric matrix, or of several."""
+    if not matrix.size:
+        return matrix
+    found = np.linalg.inv(matrix)
+    return np.asarray((found + found.swapaxes(-1, -2)) / 2)
+
+
+def _mapping(inverse: Floats, across: Floats, rows: Matrix) -> Matrix:
     """The inverse of the blocks times what connects them with the core."""
     if is_sparse(rows):
-        return along_diagonal(np.asarray(np.linalg.inv(blocks))) @ rows
-    solved = np.linalg.solve(blocks, across) if blocks.size else across
-    return np.asarray(solved.reshape(rows.shape))
+        return along_diagonal(inverse) @ rows
+    return np.asarray((inverse @ across if inverse.size else across).reshape(rows.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +171,7 @@ def posterior_at(model: EffectModel, values: EffectValues, spreads: Spreads) -> 
     """Minus the log-posterior, with its gradient and information."""
     value, info = model.information(values)
     core, block, own = spreads.precision(model)
-    centre = np.zeros(model.n_core)
-    for name, where in model.slices.items():
-        centre[where] = spreads.centre(name)
-    away = values.core - centre
-    value += float(core @ away**2 + block @ (values.block**2).sum(axis=1) + (own * values.own**2).sum()) / 2
-    info.core_gradient[:] += core * away
-    info.block_gradient[:] += block[:, None] * values.block
-    info.own_gradient[:] += own * values.own[: len(info.own_gradient)]
+    value += _add_prior(model, values, spreads, (info.core_gradient, info.block_gradient, info.own_gradient))
     np.einsum("ii->i", info.core)[...] += core
     if info.block.size:
         np.einsum("kii->ki", info.block)[...] += block[:, None]
@@ -168,8 +180,55 @@ def posterior_at(model: EffectModel, values: EffectValues, spreads: Spreads) -> 
     return value, info
 
 
+def _add_prior(model: EffectModel, values: EffectValues, spreads: Spreads, gradients: Parts) -> float:
+    """Minus the log-prior; its gradient is added."""
+    core, block, own = spreads.precision(model)
+    centre = np.zeros(model.n_core)
+    for name, where in model.slices.items():
+        centre[where] = spreads.centre(name)
+    away = values.core - centre
+    by_core, by_block, by_own = gradients
+    by_core += core * away
+    by_block += block[:, None] * values.block
+    by_own += own * values.own[: len(by_own)]
+    return float(core @ away**2 + block @ (values.block**2).sum(axis=1) + (own * values.own**2).sum()) / 2
+
+
 def find_mode(model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int, tol: float) -> Solution:
-    """Newton's method with Fisher information; a step that does not lead down is halved."""
+    """The most likely parameters for these spreads."""
+    if model.own:
+        return _by_gradients(model, values, spreads, max_iter)
+    return _by_newton(model, values, spreads, max_iter, tol)
+
+
+def _by_gradients(model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int) -> Solution:
+    """Quasi-Newton steps; the information is computed at their end once more."""
+    arrow = arrow_of(posterior_at(model, values, spreads)[1])
+    values, steps, converged = _descended(model, values, spreads, arrow, max_iter)
+    value, info = posterior_at(model, values, spreads)
+    return Solution(values, spreads, arrow_of(info), Fit(steps, converged, -value))
+
+
+def _descended(
+    model: EffectModel, values: EffectValues, spreads: Spreads, arrow: Arrow, max_iter: int
+) -> tuple[EffectValues, int, bool]:
+    """Where quasi-Newton steps lead, their number, and whether no step of any length is left."""
+
+    def evaluate(x: Floats) -> tuple[float, Floats]:
+        at = values.with_numbers(x)
+        value, slopes = model.gradient(at)
+        return value + _add_prior(model, at, spreads, (slopes.core, slopes.block, slopes.own)), slopes.numbers
+
+    def precondition(gradient: Floats) -> Floats:
+        core, block, own, quality = values.with_numbers(gradient)
+        return EffectValues(*arrow.times_inverse((core, block, own)), quality).numbers
+
+    found = descend(evaluate, values.numbers, precondition, max_iter=max_iter, tol=SHORTEST)
+    return values.with_numbers(found.point.x), found.steps, found.converged
+
+
+def _by_newton(model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int, tol: float) -> Solution:
+    """Newton's method; a step that does not lead down is halved."""
     value, info = posterior_at(model, values, spreads)
     steps, converged = 0, False
     arrow = arrow_of(info)
@@ -190,7 +249,7 @@ def find_mode(model: EffectModel, values: EffectValues, spreads: Spreads, max_it
 
 
 def _lower(
-    model: EffectModel, values: EffectValues, spreads: Spreads, direction: tuple[Floats, Floats, Floats], value: float
+    model: EffectModel, values: EffectValues, spreads: Spreads, direction: Parts, value: float
 ) -> tuple[EffectValues, float, Information] | None:
     """The first point of a direction where minus the log-posterior is not higher, with what it is there."""
     length = 1.0
@@ -203,32 +262,45 @@ def _lower(
     return None
 
 
-def _decrement(arrow: Arrow, direction: tuple[Floats, Floats, Floats]) -> float:
+def _decrement(arrow: Arrow, direction: Parts) -> float:
     """The length of a step in standard errors, of all parameters together."""
     info = arrow.information
     gradients = info.core_gradient, info.block_gradient, info.own_gradient
     return float(np.sqrt(max(-sum((g * step).sum() for g, step in zip(gradients, direction, strict=True)), 0.0)))
 
 
-def _moved(values: EffectValues, direction: tuple[Floats, Floats, Floats], length: float) -> EffectValues:
+def _moved(values: EffectValues, direction: Parts, length: float) -> EffectValues:
     core, block, own = direction
     new_own = values.own + length * own if own.size else values.own
     return EffectValues(values.core + length * core, values.block + length * block, new_own, values.quality)
 
 
 def learn(model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float) -> Solution:
-    """The most likely parameters, with spreads that fit the votes: a Newton step, then new spreads, in turns."""
+    """The most likely parameters, with spreads that fit the votes: steps, then new spreads, in turns."""
+    steps = 0
+    if model.own and len(model.rows.left) > MANY_VOTES:
+        values, spreads, steps = _in_rounds(model.sample(MANY_VOTES), values, spreads)
+    values, spreads, more = _in_rounds(model, values, spreads)
+    found = find_mode(model, values, spreads, max_iter, tol)
+    return replace(found, fit=replace(found.fit, steps=steps + more + found.fit.steps))
+
+
+def _in_rounds(model: EffectModel, values: EffectValues, spreads: Spreads) -> tuple[EffectValues, Spreads, int]:
+    """Parameters near the most likely ones, spreads that fit them, and the number of steps."""
     steps = 0
     for _ in range(ROUNDS):
         value, info = posterior_at(model, values, spreads)
         arrow = arrow_of(info)
-        lower = _lower(model, values, spreads, arrow.step(), value)
-        values, steps = values if lower is None else lower[0], steps + 1
+        if model.own:
+            values, taken, _ = _descended(model, values, spreads, arrow, STEPS_IN_ROUND)
+        else:
+            lower, taken = _lower(model, values, spreads, arrow.step(), value), 1
+            values = values if lower is None else lower[0]
+        steps += taken
         old, spreads = spreads, _updated(model, values, spreads, arrow)
         if _change(old.core, spreads.core) < STABLE and _change(old.own, spreads.own) < STABLE:
             break
-    found = find_mode(model, values, spreads, max_iter, tol)
-    return replace(found, fit=replace(found.fit, steps=steps + found.fit.steps))
+    return values, spreads, steps
 
 
 def _change(old: Mapping[str, float], new: Mapping[str, float]) -> float:
