@@ -260,7 +260,6 @@ def test_one_ranking_over_all_tasks_is_offered_at_the_top():
     assert "for one ranking over all tasks" in verdict
 
 
-<<<<<<< HEAD
 def test_how_it_was_computed_has_reference_model_and_all_settings():
     votes = build.judgments(pairs=[("t", "ann", "x", "y", "x"), ("t", "bob", "y", "x", "x")])
     method = cr.BradleyTerry(prior=0.25)
@@ -293,7 +292,8 @@ def test_annotators_are_explained_and_only_quality_has_an_interval():
     assert ">low<" in heads
     assert "Infit and outfit say" in section
     assert "Seconds are" not in section  # there is no such column
-=======
+
+
 @pytest.mark.parametrize(("votes", "computed"), [(400, True), (600, False)])
 def test_many_votes_with_categories_are_not_fitted_again(votes, computed):
     """Each fit takes seconds, and the search for what would change the result needs dozens."""
@@ -306,5 +306,4 @@ def test_many_votes_with_categories_are_not_fitted_again(votes, computed):
     }
     study = cr.judgments(table, by="category")
     text = rank_page(RankReport(cr.fit("bradley-terry", study), study, cr.BradleyTerry()))
-    assert ("Not computed: it would take minutes" not in text) == computed
->>>>>>> 5917819c8d400601fdea630470915886c0ac5a46
+    assert ("Not computed, since this study is large" not in text) == computed

@@ -26,12 +26,8 @@ def fragility_section(
     if method is None or judgments is None or not len(judgments):
         return Section(title, [])
     if not affordable:
-<<<<<<< HEAD
         call = f"crowdrank.statistics.fragility(crowdrank.{type(method).__name__}(), judgments)"
         return Section(title, [paragraph(with_code(f"Not computed, since this study is large. In Python: `{call}`"))])
-=======
-        return Section(title, [paragraph("Not computed: it would take minutes. cr.statistics.fragility computes it.")])
->>>>>>> 5917819c8d400601fdea630470915886c0ac5a46
     words = judgments.vocabulary
     most_entries = np.bincount(words.entry_task, minlength=1).max()
     tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]
