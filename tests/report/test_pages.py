@@ -306,4 +306,4 @@ def test_many_votes_with_categories_are_not_fitted_again(votes, computed):
     }
     study = cr.judgments(table, by="category")
     text = rank_page(RankReport(cr.fit("bradley-terry", study), study, cr.BradleyTerry()))
-    assert ("Not computed, since this study is large" not in text) == computed
+    assert ("Not computed, because it would take minutes" not in text) == computed

@@ -27,7 +27,7 @@ def fragility_section(
         return Section(title, [])
     if not affordable:
         call = f"crowdrank.statistics.fragility(crowdrank.{type(method).__name__}(), judgments)"
-        return Section(title, [paragraph(with_code(f"Not computed, since this study is large. In Python: `{call}`"))])
+        return Section(title, [paragraph(with_code(f"Not computed, because it would take minutes. In Python: `{call}`"))])
     words = judgments.vocabulary
     most_entries = np.bincount(words.entry_task, minlength=1).max()
     tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]
