@@ -27,7 +27,8 @@ def fragility_section(
         return Section(title, [])
     if not affordable:
         call = f"crowdrank.statistics.fragility(crowdrank.{type(method).__name__}(), judgments)"
-        return Section(title, [paragraph(with_code(f"Not computed, because it would take minutes. In Python: `{call}`"))])
+        why = f"Not computed, because it would take minutes. In Python: `{call}`"
+        return Section(title, [paragraph(with_code(why))])
     words = judgments.vocabulary
     most_entries = np.bincount(words.entry_task, minlength=1).max()
     tried: list[tuple[int, Of]] = [(1, "judgments"), (1, "annotators")]
