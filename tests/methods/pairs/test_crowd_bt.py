@@ -352,7 +352,7 @@ def test_many_items_compared_with_similar_ones_have_intervals_that_hold():
     assert covered(consensus.low, truth, consensus.high) > 0.92
 
 
-def test_large_studies_with_few_votes_per_item_say_that_intervals_are_approximate(monkeypatch):
+def test_studies_too_large_to_sample_say_that_intervals_are_approximate(monkeypatch):
     study = cr.simulate.pairs(items=100, annotators=20, votes=2000, seed=0).judgments
     assert not CrowdBT().fit(study).notes
     monkeypatch.setattr("crowdrank.methods.pairs.votes.fit.MOST_SAMPLED_VOTES", 1000)

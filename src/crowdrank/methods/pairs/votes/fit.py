@@ -47,9 +47,9 @@ MOST_SAMPLED_VOTES = 2_000_000
 MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
 MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
 LARGE = 500_000  # votes: if there are many per item, draws from a part of them say as much as draws from all
-SPARSE_NOTE = (
-    f"with so many items or votes, and fewer than {MANY_VOTES} votes per item, intervals are approximate: about nine "
-    "of ten contain the true score. For intervals that hold, rank a part of the items"
+APPROXIMATE_NOTE = (
+    "this study is too large to sample as a whole, so intervals are approximate: of 100, 85 to 94 contain the true "
+    "score, the fewer the worse the annotators are. For intervals that hold, rank a part of the items"
 )
 ROUGH = 0.02  # standard errors: how close the first search comes where a second one follows
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
@@ -213,8 +213,8 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     start, hyper = _start(model, study)
     tol = max(settings.tol, FINEST)
     few = len(study.table) < MANY_VOTES * vocabulary.n_entries
-    can_sample = _can_sample(model, hyper, vocabulary) and (few or len(study.table) <= LARGE)
-    by_part = settings.intervals and not can_sample
+    can_sample = _can_sample(model, hyper, vocabulary)
+    by_part = settings.intervals and not (can_sample and (few or len(study.table) <= LARGE))
     first_tol = ROUGH if by_part else tol
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
     if by_part:
@@ -229,7 +229,7 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
         annotators.columns,
         annotators.extra_columns,
         camp_rankings(study, annotators.camp) if annotators.camp is not None else None,
-        (*annotators.notes, *([SPARSE_NOTE] if by_part and few else [])),
+        (*annotators.notes, *([APPROXIMATE_NOTE] if settings.intervals and not can_sample else [])),
     )
 
 
