@@ -48,6 +48,7 @@ START_TRADE = 0.1  # change of the logarithm of the scale, or of the spread of t
 # Of scale for quality in an iteration: what few votes tell least about, and what intervals are widest by.
 TRADES, TRADES_OF_FEW, FEW_VOTES = 1, 4, 5_000
 WANTED_TRADES = 0.35
+DIGITS = 8  # after the point: trajectories would multiply what the order of names and rows changes in the last digits
 LIKELY = 0.05  # probability of a quality at an end of those possible
 
 
@@ -219,7 +220,7 @@ class Chain:
         """A trajectory, accepted or not."""
         end, there = self.trajectories.move(self.x, self.now, self._evaluation)
         if self._is_upright(end, self.crowd):
-            self.x, self.now = end, there
+            self.x, self.now = end.round(DIGITS), there
 
     def _is_upright(self, x: Floats, crowd: Crowd) -> bool:
         """Whether these scores and qualities are not those of the mirror image."""
