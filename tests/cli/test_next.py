@@ -38,7 +38,7 @@ def test_when_to_stop(run):
 
 def test_items_costs_and_settings(run, folder):
     Path("items.csv").write_text("item,owner\nitem01,annotator1\nitem02,\nitem03,\nnew,annotator2\n")
-    Path("costs.csv").write_text("annotator,cost\nannotator2,0.01\nstranger,5\n")
+    Path("costs.csv").write_text("annotator,cost\nannotator2,0.001\nstranger,5\n")
     printed = json.loads(run("next", "votes.csv", "--items", "items.csv", "--costs", "costs.csv", "--json").out)
     (row,) = printed["questions"]
     assert row["annotator"] == "annotator2"

@@ -27,7 +27,7 @@ ROUNDS = 2  # of hashing
 NEARBY = 4  # points near the scores, at which the qualities are averaged
 
 
-class Part(NamedTuple):
+class VotePart(NamedTuple):
     """Some of the votes: those between some entries by some profiles."""
 
     model: MarginalModel
@@ -75,7 +75,7 @@ def _scaled(x: Floats, n_entries: int, factor: float) -> Floats:
     return np.concatenate((factor * x[:n_entries], x[n_entries:]))
 
 
-def part_of(model: MarginalModel, task_starts: NDArray[np.int64], entry_key: Keys, profile_key: Keys) -> Part:
+def part_of(model: MarginalModel, task_starts: NDArray[np.int64], entry_key: Keys, profile_key: Keys) -> VotePart:
     """Some of the votes, as many for an entry as for a profile if possible: too few of either tell nothing.
 
     Which ones depends on the keys of entries and profiles, and so neither on names nor on the order of rows.
@@ -92,7 +92,7 @@ def part_of(model: MarginalModel, task_starts: NDArray[np.int64], entry_key: Key
     winner, loser = np.split(code.astype(np.int32), 2)
     table = Votes(of_profile.astype(np.int32), winner, loser, rows.kind[chosen], rows.weight[chosen])
     part = MarginalModel(table, table.annotator, len(entry), len(profiles), model.normal, model.free)
-    return Part(part, entry.astype(np.int64), profiles.astype(np.int64), np.searchsorted(entry, task_starts))
+    return VotePart(part, entry.astype(np.int64), profiles.astype(np.int64), np.searchsorted(entry, task_starts))
 
 
 def _lowest(key: Keys, share: float) -> NDArray[np.bool_]:
@@ -101,7 +101,7 @@ def _lowest(key: Keys, share: float) -> NDArray[np.bool_]:
     return np.asarray(key <= np.partition(key, last)[last])
 
 
-def _restricted(part: Part, model: MarginalModel, mode: Mode) -> Mode:
+def _restricted(part: VotePart, model: MarginalModel, mode: Mode) -> Mode:
     """The mode of the whole, for the entries and profiles of a part."""
     blocks = (model.layout.slices[name].start + part.profile for name in model.free)
     x, crowd = mode.x[np.concatenate((part.entry, *blocks))], mode.crowd
