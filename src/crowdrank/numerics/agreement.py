@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.numerics.compiled import for_work, kernel
 from crowdrank.numerics.groups import run_starts
-from crowdrank.numerics.sums import sum_by
+from crowdrank.numerics.sums import ROWS, sum_by
 from crowdrank.study import TIE, Floats, Pairs
 
 
@@ -20,33 +20,24 @@ def pair_agreement(pairs: Pairs, score: Floats, n_annotators: int) -> tuple[Floa
     Equal scores count half; a vote counts by its weight.
     """
     total, agree = np.zeros((2, n_annotators))
-    weight = np.ones(1) if pairs.weight is None else pairs.weight
-    count = for_work(_pair_agreement, 6 * len(pairs))
-    count(pairs.annotator, pairs.left, pairs.right, pairs.outcome, weight, score, total, agree)
+    for start in range(0, len(pairs), ROWS):
+        rows = slice(start, start + ROWS)
+        annotator, outcome = pairs.annotator[rows], pairs.outcome[rows]
+        gap = (score[pairs.left[rows]] - score[pairs.right[rows]]) * outcome
+        weight = np.where((outcome != TIE) & ~np.isnan(gap), 1.0 if pairs.weight is None else pairs.weight[rows], 0.0)
+        total += sum_by(annotator, weight, n_annotators)
+        agree += sum_by(annotator, weight * ((gap > 0) + (gap == 0) / 2), n_annotators)
     return total, agree
-
-
-@kernel
-def _pair_agreement(annotator, left, right, outcome, weight, score, total, agree):
-    for r in range(len(left)):
-        gap = (score[left[r]] - score[right[r]]) * outcome[r]
-        if outcome[r] != TIE and gap == gap:  # not NaN
-            counts = weight[r] if len(weight) > 1 else weight[0]
-            total[annotator[r]] += counts
-            agree[annotator[r]] += counts if gap > 0 else counts / 2 if gap == 0 else 0.0
 
 
 def count_answers(pairs: Pairs, n_annotators: int) -> NDArray[np.int64]:
     """Per annotator: how often they answered right, tie, left."""
     answers = np.zeros((n_annotators, 3), np.int64)
-    for_work(_count_answers, 2 * len(pairs))(pairs.annotator, pairs.outcome, answers)
+    for start in range(0, len(pairs), ROWS):
+        rows = slice(start, start + ROWS)
+        answer = 3 * pairs.annotator[rows].astype(np.int64) + pairs.outcome[rows] + 1
+        answers += np.bincount(answer, minlength=answers.size).reshape(answers.shape)
     return answers
-
-
-@kernel
-def _count_answers(annotator, outcome, answers):
-    for r in range(len(outcome)):
-        answers[annotator[r], outcome[r] + 1] += 1
 
 
 def concordance(starts: NDArray[np.int64], position: Floats, rank: NDArray[Any]) -> tuple[Floats, Floats]:

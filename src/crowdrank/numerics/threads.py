@@ -70,9 +70,9 @@ def parallel_map(work: Callable[[Job], Done], jobs: Iterable[Job]) -> Iterator[D
 
 
 def in_parts(kernel: Callable[[Job], Done], parts: Sequence[Job]) -> list[Done]:
-    """The results of a kernel for all parts, computed in parallel; a single part needs no thread."""
-    if len(parts) == 1:
-        return [kernel(parts[0])]
+    """The results of a kernel for all parts, computed in parallel; a single part or core needs no other thread."""
+    if len(parts) == 1 or n_threads() == 1:
+        return [kernel(part) for part in parts]
     return list(_pool(n_threads()).map(kernel, parts))
 
 

@@ -9,7 +9,14 @@ from scipy.stats import kendalltau, multivariate_normal
 
 import crowdrank as cr
 from crowdrank.convert import TIED, as_pairs, votes
-from crowdrank.methods.pairs.votes.similar_pairs import CURVATURE, _log_evidence, _spectrum, spread_of_gaps
+from crowdrank.methods.pairs.votes.similar_pairs import (
+    CURVATURE,
+    _log_evidence,
+    _lowest_eigenvalue,
+    _slope,
+    _spectrum,
+    spread_of_gaps,
+)
 
 
 def table_of(judgments):
@@ -44,7 +51,7 @@ def test_the_order_is_found_and_intervals_hold_the_truth(items, count, furthest)
 
 
 @pytest.mark.parametrize(
-    ("items", "count", "spread"), [(30, 100, 2.0), (30, 600, 4.0), (100, 300, 3.0), (100, 2000, 1.0)]
+    ("items", "count", "spread"), [(30, 100, 2.0), (30, 600, 4.0), (100, 300, 3.0), (100, 2000, 1.0), (300, 60_000, 2.5)]
 )
 def test_pairs_by_lot_are_not_similar(items, count, spread):
     for seed in range(5):
@@ -57,6 +64,22 @@ def test_votes_that_contradict_each_other_are_not_similar():
     study = cr.simulate.pairs(items=30, annotators=40, votes=3000, seed=1)
     spoilt = cr.simulate.spam(study.judgments, 0.8, "malicious", seed=1)
     assert spread_of_gaps(table_of(spoilt), spoilt.vocabulary) is None
+
+
+@given(st.integers(0, 1000), st.integers(3, 15), st.integers(1, 60))
+def test_the_lowest_eigenvalue_is_that_of_the_graph(seed, items, count):
+    judgments = cr.simulate.pairs(items, 5, count, seed=seed).judgments
+    table, n = table_of(judgments), judgments.vocabulary.n_entries
+    laplacian = np.zeros((n, n))
+    for won, lost, weight in zip(table.winner, table.loser, table.weight, strict=True):
+        step = np.eye(n)[won] - np.eye(n)[lost]
+        laplacian += weight * np.outer(step, step)
+    values, vectors = np.linalg.eigh(laplacian)
+    slope = _slope(table, n)
+    seen = np.abs(vectors.T @ slope) > 1e-6
+    found = _lowest_eigenvalue(table, judgments.vocabulary, slope)
+    if seen.any() and (values > 1e-9).sum() == n - 1:  # connected
+        assert found == pytest.approx(values[seen].min(), rel=1e-6, abs=1e-6)
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 10), st.floats(0.0, 10))
@@ -76,7 +99,7 @@ def test_the_evidence_is_that_of_a_normal_model(seed, precision, of_gaps):
         return multivariate_normal(np.zeros(n - 1), inside.T @ covariance @ inside).logpdf(inside.T @ slope)
 
     expected = log_density(votes_say @ np.linalg.inv(prior) @ votes_say + votes_say) - log_density(votes_say)
-    eigenvalue, pull = _spectrum(table, judgments.vocabulary)
+    eigenvalue, pull = _spectrum(table, judgments.vocabulary, _slope(table, n))
     assert _log_evidence(eigenvalue, pull, precision + of_gaps * eigenvalue) == pytest.approx(
         expected, rel=1e-6, abs=1e-6
     )

@@ -26,8 +26,8 @@ from crowdrank.methods.pairs.votes.marginal_kernels import (
     Qualities,
     Slopes,
     normal_marginal,
-    plain_marginal,
 )
+from crowdrank.methods.pairs.votes.plain_kernels import plain_marginal
 from crowdrank.numerics.blocks import Layout
 from crowdrank.numerics.groups import grouped
 from crowdrank.numerics.newton import dot
@@ -35,7 +35,7 @@ from crowdrank.numerics.sums import sum_by
 from crowdrank.numerics.threads import MOST_CHUNKS, ROWS_PER_CHUNK, in_parts
 from crowdrank.study import Codes, Floats
 
-WORK_PER_ROW = 32  # a row costs as much as so many rows of a plain kernel
+WORK_PER_ROW = 8  # a row costs as much as so many rows of a plain kernel
 RIDGE = 1e-5  # where gaps have the prior: the precision of the scores themselves, relative to that of their gaps
 
 

@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdrank.convert import TIED, WON_RIGHT
-from crowdrank.methods.pairs.votes.kernels import FURTHEST, TINY, branch
+from crowdrank.methods.pairs.votes.kernels import TINY, branch
 from crowdrank.numerics.compiled import kernel
-from crowdrank.numerics.vector_exp import exp
 from crowdrank.study import Floats
 
 VALUE, GRADIENT, CURVATURE = range(3)  # what is wanted, with what stands before it
@@ -77,15 +76,6 @@ def _slopes_of(posterior, eta, not_eta, if_right, if_wrong):
         right += share * eta[g]
         wrong += share * not_eta[g]
     return right, wrong
-
-
-@kernel(fastmath=FAST, error_model="numpy", inline="always")
-def _sum_of_shares(weights, eta, not_eta, if_right, if_wrong):
-    """The sum over qualities of weight / f."""
-    total = 0.0
-    for g in range(len(weights)):
-        total += weights[g] / (eta[g] * if_right + not_eta[g] * if_wrong + TINY)
-    return total
 
 
 @kernel(fastmath=FAST, error_model="numpy", inline="always")
@@ -164,87 +154,6 @@ def end_of_block(starts, k, last):
 def votes_in_blocks(starts, first, last):
     """The most votes that a block can have."""
     return max(BLOCK, np.diff(starts[first : last + 1]).max())
-
-
-@kernel(fastmath={"contract"}, error_model="numpy")
-def _find_chances(rows, start, end, score, kept):
-    """Keeps σ(gap) and σ(−gap) of some votes."""
-    _, winner, loser, _, _ = rows
-    for r in range(start, end):
-        odds = exp(min(max(score[loser[r]] - score[winner[r]], -FURTHEST), FURTHEST))
-        right = 1 / (1 + odds)
-        kept[0, r - start], kept[1, r - start] = right, odds * right
-
-
-@kernel(error_model="numpy", inline="always")
-def _plain_products(weight, start, end, eta, not_eta, logs, product, kept, begin):
-    """Multiplies the chances of the votes; minus the log-likelihood. The products become the posterior.
-
-    Those of the first vote are at `begin`.
-    """
-    value, since, heavy = 0.0, 0, False
-    for r in range(start, end):
-        if_right, if_wrong = kept[0, r - start + begin], kept[1, r - start + begin]
-        times = int(min(weight[r], FEW))
-        if weight[r] == times:
-            for _ in range(times):
-                multiply(product, eta, not_eta, if_right, if_wrong)
-            since += times
-        else:
-            add_logs(logs, eta, not_eta, if_right, if_wrong, weight[r])
-            heavy = True
-        if since > FACTORS - FEW:
-            value -= rescale(product)
-            since = 0
-    if heavy:
-        value -= include_logs(product, logs)
-    return value - rescale(product)
-
-
-@kernel(error_model="numpy")
-def _plain_curvatures(weight, start, end, eta, not_eta, product, rate, kept, begin, slopes):
-    """The curvatures of the votes of a profile."""
-    for r in range(start, end):
-        right, wrong = kept[0, r - start + begin], kept[1, r - start + begin]
-        density = right * wrong
-        squares, with_rate = _answer_curvature(product, eta, not_eta, right, wrong, density, -density, rate)
-        by_right, by_wrong = _slopes_of(product, eta, not_eta, right, wrong)
-        slopes.gap_curvature[r] = weight[r] * (squares - density * (by_right - by_wrong) * (wrong - right))
-        slopes.gap_quality[r] = weight[r] * with_rate
-
-
-@kernel(fastmath=FAST, error_model="numpy")
-def plain_marginal(rows, starts, first, last, score, qualities, order, slopes, posterior):
-    """Minus the log-likelihood of profiles `first` to `last`: the logistic link, no ties, no bias.
-
-    Adds the gradient and the curvatures to `slopes`, up to the `order` that is wanted. Writes the posterior of quality.
-    Arrays over qualities are made one by one: the compiler makes slower code for rows of one array.
-    """
-    _, winner, loser, _, weight = rows
-    n_types, pulls, value = qualities.share.shape[1], slopes.score, 0.0
-    eta, not_eta, logs = np.empty(n_types), np.empty(n_types), np.empty(n_types)
-    product, weights = np.empty(n_types), np.empty(n_types)
-    kept, begin, end = np.empty((2, votes_in_blocks(starts, first, last))), 0, first
-    for k in range(first, last):
-        if k == end:
-            begin, end = starts[k], end_of_block(starts, k, last)
-            _find_chances(rows, begin, starts[end], score, kept)
-        start, stop = starts[k], starts[k + 1]
-        prepare(k, qualities, eta, not_eta, logs, product)
-        value += _plain_products(weight, start, stop, eta, not_eta, logs, product, kept, start - begin)
-        keep_posterior(k, product, posterior)
-        if order == VALUE:
-            continue
-        rate = mean_rate(product, eta, not_eta, weights)
-        if order == CURVATURE:
-            _plain_curvatures(weight, start, stop, eta, not_eta, product, rate, kept, start - begin, slopes)
-        for r in range(start, stop):
-            right, wrong = kept[0, r - begin], kept[1, r - begin]
-            kept[0, r - begin] = weight[r] * right * wrong * _sum_of_shares(weights, eta, not_eta, right, wrong)
-        for r in range(start, stop):  # a loop of its own: what is outside the cache is fetched several at a time
-            pulls[winner[r]] -= kept[0, r - begin]
-            pulls[loser[r]] += kept[0, r - begin]
-    return value
 
 
 @kernel(error_model="numpy")
