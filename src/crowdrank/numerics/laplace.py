@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.numerics import task_blocks
 from crowdrank.numerics.newton import dot
 from crowdrank.numerics.sums import sum_by
 from crowdrank.study import Codes, Floats
@@ -62,14 +63,24 @@ def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> 
     """
     size, n = len(hessian), len(group)
     weight = np.ones(n) if plain_mean else np.maximum(np.diag(hessian)[:n], SMALLEST)
-    centre = np.eye(size)
-    centre[:n, :n] -= (group[:, None] == group[None, :]) * weight / _total(weight, group)[:, None]
     # A tiny ridge: the Hessian must have an inverse even if a direction has no curvature (no prior, no votes).
-    inverse = np.linalg.inv(hessian + SMALLEST * np.eye(size))
-    variance = np.maximum(np.einsum("ij,jk,ik->i", centre, inverse, centre, optimize=True), 0.0)
+    inverse = _inverse(hessian + SMALLEST * np.eye(size))
+    of_group = np.zeros((int(group.max(initial=-1)) + 1, size))
+    of_group[group, np.arange(n)] = weight / _total(weight, group)
+    with_mean = inverse @ of_group.T
+    variance, of_mean = np.diag(inverse).copy(), np.einsum("gi,ig->g", of_group, with_mean)
+    variance[:n] += of_mean[group] - 2 * with_mean[np.arange(n), group]
+    variance = np.maximum(variance, 0.0)
     return Spread(
         _leading_digits(variance.astype(np.float64)), lambda one, other: inverse[one, other].astype(np.float64)
     )
+
+
+def _inverse(matrix: Floats) -> Floats:
+    try:
+        return np.asarray(task_blocks.inverse(matrix[None])[0])
+    except np.linalg.LinAlgError:  # not positive definite
+        return np.linalg.inv(matrix)
 
 
 def block_spread(diagonal: Floats, one: Codes, other: Codes, curvature: Floats, starts: NDArray[np.int64]) -> Spread:

@@ -130,6 +130,9 @@ class ClusterMarginal(MarginalModel):
             self.vote_diagonal = diagonal
         return MarginalEvaluation(float(value), sums, posterior)
 
+    def evidence(self, x: Floats, qualities: Qualities) -> MarginalEvaluation:
+        return self.likelihood(x, qualities, curved=False)
+
     def diagonal(self) -> Floats:
         diagonal = np.asarray(self.vote_diagonal + self.prior_curvature)
         for side in (self.rows.winner, self.rows.loser):

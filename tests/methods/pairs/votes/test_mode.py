@@ -31,6 +31,7 @@ def study(ties=0.0, **other):
 
 @pytest.mark.parametrize("ties", [0.0, 0.1])
 def test_many_votes_need_fewer_passes(passes, monkeypatch, ties):
+    monkeypatch.setattr(mode, "MANY_VOTES", 10**9)
     usual = cr.fit("crowd-bt", study(ties), intervals=False)
     of_usual = len(passes)
     monkeypatch.setattr(mode, "MANY_VOTES", 0)
@@ -60,7 +61,7 @@ def test_learned_shares_are_those_that_they_lead_to():
     rng = np.random.default_rng(0)
     crowd, likelihood = unknown_crowd(40), rng.dirichlet(np.full(25, 0.2), 40)
     posterior = likelihood * crowd.share
-    weight = crowd.learned(posterior / posterior.sum(axis=1, keepdims=True), 3000).weight
+    weight = crowd.learned(crowd.likelihood(posterior / posterior.sum(axis=1, keepdims=True)), 3000).weight
     of_shapes = (likelihood @ crowd.shapes.T) * weight
     total = crowd.counts + (of_shapes / of_shapes.sum(axis=1, keepdims=True)).sum(axis=0)
     assert weight == pytest.approx(total / total.sum(), abs=1e-6)

@@ -51,7 +51,8 @@ def test_the_order_is_found_and_intervals_hold_the_truth(items, count, furthest)
 
 
 @pytest.mark.parametrize(
-    ("items", "count", "spread"), [(30, 100, 2.0), (30, 600, 4.0), (100, 300, 3.0), (100, 2000, 1.0), (300, 60_000, 2.5)]
+    ("items", "count", "spread"),
+    [(30, 100, 2.0), (30, 600, 4.0), (100, 300, 3.0), (100, 2000, 1.0), (300, 60_000, 2.5)],
 )
 def test_pairs_by_lot_are_not_similar(items, count, spread):
     for seed in range(5):

@@ -122,13 +122,16 @@ class Crowd:
         by_cell[fine] = sum_by(where.ravel(), posterior[fine].ravel(), n_cells * len(fine)).reshape(-1, n_cells)
         return by_cell
 
-    def learned(self, posterior: Floats, rounds: int) -> Crowd:
-        """The crowd with the mixture that fits these posteriors of quality; every round uses the new one (EM)."""
+    def learned(self, likelihood: Floats, rounds: int, copies: int = 1) -> Crowd:
+        """The crowd with the mixture that fits the likelihoods of profiles; every round uses the new one (EM).
+
+        There are so many copies of every profile, which count as one together.
+        """
         assert self.counts is not None
-        likelihood, weight = self.likelihood(posterior), self.weight
+        weight = self.weight
         for _ in range(rounds):
             chance = likelihood * weight
-            total = self.counts + (chance / chance.sum(axis=1, keepdims=True)).sum(axis=0)
+            total = self.counts + (chance / chance.sum(axis=1, keepdims=True)).sum(axis=0) / copies
             weight = total / total.sum()
         return replace(self, weight=weight)
 

@@ -26,6 +26,7 @@ BIAS_SPREAD = 1.0  # standard deviation of the annotators' biases towards one si
 SPREAD_ROUNDS = 8
 WIDE_SPREAD = 30.0  # where items are only compared with similar ones, the scores may be anywhere
 LARGEST_BLOCK = 1000  # entries of a task whose curvature is inverted
+MANY_VOTES = 50  # per item: its own curvature then says nearly as much about its score as that of all
 SETTLED = 0.02  # change of the logarithm of the spread in a round
 
 
@@ -120,7 +121,8 @@ def find_optimum(model: VoteModel, start: Floats, vocabulary: Vocabulary, *, max
 
 def _learn_spread(model: VoteModel, start: Floats, vocabulary: Vocabulary) -> Floats:
     """Set the spread of the scores to what fits them; where they are then."""
-    small = np.diff(vocabulary.task_starts).max(initial=0) <= LARGEST_BLOCK
+    many = model.votes.weight.sum() > MANY_VOTES * model.n_entries
+    small = not many and np.diff(vocabulary.task_starts).max(initial=0) <= LARGEST_BLOCK
     if spread_of_gaps(model.votes, vocabulary) is not None:
         model.priors = replace(model.priors, similar=True)
         return _at_spread(model, start, WIDE_SPREAD, None)[0]

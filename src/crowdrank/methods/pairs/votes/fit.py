@@ -17,6 +17,7 @@ from crowdrank.methods.pairs.votes.camps import camp_rankings
 from crowdrank.methods.pairs.votes.canonical import draws_of
 from crowdrank.methods.pairs.votes.crowd import crowd_of, perfect_crowd
 from crowdrank.methods.pairs.votes.explicit import (
+    MANY_VOTES,
     TIE_SPREAD,
     ModelVariant,
     explicit_model,
@@ -30,9 +31,9 @@ from crowdrank.methods.pairs.votes.learned_crowd import LearnedCrowd, fit_learne
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.methods.pairs.votes.mode import mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
-from crowdrank.methods.pairs.votes.part import mode_by_part
 from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
 from crowdrank.methods.pairs.votes.sampler import Draws
+from crowdrank.methods.pairs.votes.scale_profile import with_probable_scale
 from crowdrank.methods.pairs.votes.similar_pairs import spread_of_gaps
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
@@ -45,8 +46,7 @@ from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 MOST_SAMPLED_VOTES = 2_000_000
 MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
-MANY_VOTES = 50  # per item: where all annotators count the same, the curvature then says as much as draws
-LARGE = 500_000  # votes: if there are many per item, draws from a part of them say as much as draws from all
+LARGE = 50_000  # votes: if there are many per item, the curvature at the most probable scale says as much as draws
 APPROXIMATE_NOTE = (
     "this study is too large to sample as a whole, so intervals are approximate: of 100, 85 to 94 contain the true "
     "score, the fewer the worse the annotators are. For intervals that hold, rank a part of the items"
@@ -214,11 +214,12 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     tol = max(settings.tol, FINEST)
     few = len(study.table) < MANY_VOTES * vocabulary.n_entries
     can_sample = _can_sample(model, hyper, vocabulary)
-    by_part = settings.intervals and not (can_sample and (few or len(study.table) <= LARGE))
-    first_tol = ROUGH if by_part else tol
+    sampled = can_sample and (few or hyper.of_gaps or len(study.table) <= LARGE)
+    by_curvature = settings.intervals and not sampled
+    first_tol = ROUGH if by_curvature else tol
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
-    if by_part:
-        found, posterior, draws = *_by_part(settings, model, found, study, tol), None
+    if by_curvature:
+        found, posterior, draws = *_by_curvature(settings, model, found, study, tol), None
     else:
         posterior, draws = _posterior(settings, model, found, study)
     annotators = describe_annotators(study.judgments, study.profiles, model, found, draws, camps=gold is None)
@@ -288,12 +289,12 @@ def _posterior(
     return from_draws(draws, found.mode, found.upright, study.table, vocabulary, score), draws
 
 
-def _by_part(
+def _by_curvature(
     settings: VoteMethodSettings, model: MarginalModel, found: LearnedCrowd, study: VoteStudy, tol: float
 ) -> tuple[LearnedCrowd, ScorePosterior]:
-    """What was found, and the posterior of the scores, where only a part of the votes can be sampled."""
+    """The most probable scale, and the posterior of the scores by the curvature there."""
     vocabulary, n = study.vocabulary, model.n_entries
-    mode, error = mode_by_part(model, found.mode, vocabulary.task_starts, max_iter=settings.max_iter, tol=tol)
+    mode, error = with_probable_scale(model, found.mode, vocabulary.task_starts, max_iter=settings.max_iter, tol=tol)
     score = mode.x[:n]
     spread = curvature_spread(model, mode, vocabulary).widened(error * score, np.ones(n), vocabulary.entry_task)
     return replace(found, mode=mode), from_curvature(_relative(score, study), spread, vocabulary)

@@ -84,11 +84,15 @@ class MarginalModel:
 
     def likelihood_value(self, x: Floats, qualities: Qualities) -> float:
         """The same without priors."""
-        return self._likelihood(x, qualities, VALUE).value
+        return self.evidence(x, qualities).value
 
-    def prior_value(self, x: Floats, hyper: Hyperparameters) -> float:
-        """Minus the log-density of all parameters."""
-        return self._add_priors(x, hyper, np.zeros(self.layout.size))
+    def evidence(self, x: Floats, qualities: Qualities) -> MarginalEvaluation:
+        """The value without priors and the posterior of quality; no gradient, so it takes less than half the time."""
+        return self._likelihood(x, qualities, VALUE)
+
+    def prior_value(self, x: Floats, hyper: Hyperparameters, variance: Floats | float = 0.0) -> float:
+        """Minus the log-density of all parameters; of the scores, where they vary so much, about its mean."""
+        return self._add_priors(x, hyper, np.zeros(self.layout.size), float(np.sum(variance)))
 
     def likelihood(self, x: Floats, qualities: Qualities, curved: bool) -> MarginalEvaluation:
         """The same without priors; the gradient is followed by the curvatures of the profiles."""
@@ -124,12 +128,12 @@ class MarginalModel:
         """The tie thresholds and biases of the profiles, where they are free."""
         return {name: x[self.layout.slices[name]] for name in self.free}
 
-    def _add_priors(self, x: Floats, hyper: Hyperparameters, gradient: Floats) -> float:
-        """Minus the log-density of all parameters; adds its derivatives."""
+    def _add_priors(self, x: Floats, hyper: Hyperparameters, gradient: Floats, variance: float = 0.0) -> float:
+        """Minus the log-density of all parameters; adds its derivatives. `variance` is that of all scores together."""
         score, into = x[: self.n_entries], gradient[: self.n_entries]
         if hyper.virtual is None:
             scaled = self._scaled(score, hyper)
-            value, precision = hyper.score_terms(dot(score, scaled), self.n_entries)
+            value, precision = hyper.score_terms(dot(score, scaled) + variance, self.n_entries)
             into += precision * scaled
         else:
             slope, curvature = np.empty((2, self.n_entries))

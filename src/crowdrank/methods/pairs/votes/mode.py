@@ -125,7 +125,8 @@ def with_learned(model: MarginalModel, mode: Mode) -> Mode:
     """The distributions that fit the mode."""
     crowd, profiles = mode.crowd, model.profiles(mode.x)
     if crowd.counts is not None:
-        crowd = crowd.learned(mode.posterior, SHARE_ROUNDS if has_many_votes(model) else 1)
+        rounds = SHARE_ROUNDS if has_many_votes(model) else 1
+        crowd = crowd.learned(crowd.likelihood(mode.posterior), rounds)
     return replace(mode, crowd=crowd, hyper=mode.hyper.learned(mode.x[: model.n_entries], profiles, mode.variance))
 
 
