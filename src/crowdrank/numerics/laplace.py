@@ -80,7 +80,7 @@ def _inverse(matrix: Floats) -> Floats:
     try:
         return np.asarray(task_blocks.inverse(matrix[None])[0])
     except np.linalg.LinAlgError:  # not positive definite
-        return np.linalg.inv(matrix)
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def block_spread(diagonal: Floats, one: Codes, other: Codes, curvature: Floats, starts: NDArray[np.int64]) -> Spread:

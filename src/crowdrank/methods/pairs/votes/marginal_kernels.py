@@ -26,7 +26,8 @@ BLOCK = 1024  # votes whose exponentials are computed together
 FACTORS = 16  # between two rescalings of a product, at most
 NEGLIGIBLE = 1e-150  # relative; the processor is slow with numbers close to the smallest ones
 FEW = 8  # a vote that counts a few times is so many factors; other weights need logarithms
-FAST = {"reassoc", "nsz", "arcp", "contract"}  # sums over qualities in any order; NaN and infinity stay what they are
+# Sums over qualities in any order; NaN and infinity stay what they are.
+FAST: set[str] = {"reassoc", "nsz", "arcp", "contract"}
 
 
 class Qualities(NamedTuple):
