@@ -32,7 +32,8 @@ from crowdrank import __version__
 KERNELS: list[Any] = []  # all kernels of the modules imported so far
 
 DONE: dict[Any, int] = {}  # the work of each kernel so far
-LITTLE_WORK = 200_000  # about a tenth of a second in Python, less than it takes to load compiled code
+LITTLE_WORK = 200_000  # about a tenth of a second in Python, less than it takes to load Numba and compiled code
+LITTLE_BESIDE = 10_000  # the same where other compiled code is loaded already: the next takes some milliseconds
 NOT_COMPILED = 10  # times as much is little for a kernel that is yet to be compiled
 DIGEST = hashlib.sha256().digest_size
 ADVICE = "name a folder that can be written as NUMBA_CACHE_DIR, or run `crowdrank warm-up` where the package can be"
@@ -93,7 +94,8 @@ def for_work(compiled: Kernel, work: int) -> Callable[..., Any]:
     multiplication. `work` is about the number of passes of its innermost loops in this call.
     """
     done = DONE[compiled] = DONE.get(compiled, 0) + work
-    if done <= LITTLE_WORK or (done <= NOT_COMPILED * LITTLE_WORK and not is_compiled(compiled)):
+    little = LITTLE_BESIDE if KernelCache.any_loaded else LITTLE_WORK
+    if done <= little or (done <= NOT_COMPILED * LITTLE_WORK and not is_compiled(compiled)):
         return partial(_run_quietly, _in_python(compiled))
     return compiled
 
@@ -149,6 +151,8 @@ def _run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
 class KernelCache:
     """The compiled forms of one function, in files; Numba uses it as its own."""
 
+    any_loaded = False  # of all functions, in this process
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function, self._source = function, Path(function.__code__.co_filename)
         self._name = f"{self._source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}"
@@ -190,11 +194,14 @@ class KernelCache:
         name = self._file_name(sig, target_context.codegen())
         for folder in (*_folders(self._source), *filter(None, [_temporary()])) if self._enabled else ():
             with suppress(Exception):  # whatever is wrong with a file: the function is compiled anew
-                return self._numba.rebuild(target_context, pickle.loads(_checked((folder / name).read_bytes())))
+                loaded = self._numba.rebuild(target_context, pickle.loads(_checked((folder / name).read_bytes())))
+                KernelCache.any_loaded = True
+                return loaded
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code in the first folder that takes it."""
+        KernelCache.any_loaded = True
         from numba.core.serialize import dumps
 
         if not self._enabled or not self._numba.check_cachable(data):
