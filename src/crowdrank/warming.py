@@ -63,7 +63,8 @@ def warm_up() -> int:
 @contextmanager
 def kernels_only() -> Iterator[None]:
     """Small studies use kernels too, as large ones will."""
-    limits = ((compiled, "LITTLE_WORK"), *((few_votes, name) for name in ("FEW", "FEW_WITH_TIES", "FEW_WITH_BIAS")))
+    of_kernels = ((compiled, name) for name in ("LITTLE_WORK", "LITTLE_BESIDE"))
+    limits = (*of_kernels, *((few_votes, name) for name in ("FEW", "FEW_WITH_TIES", "FEW_WITH_BIAS")))
     before = [getattr(module, name) for module, name in limits]
     for module, name in limits:
         setattr(module, name, -1)

@@ -200,6 +200,7 @@ def in_both_ways(work, monkeypatch):
     """What kernels give, and what the Python functions behind them give."""
     for little in (-1, 10**9):
         monkeypatch.setattr(compiled, "LITTLE_WORK", little)
+        monkeypatch.setattr(compiled, "LITTLE_BESIDE", little)
         yield work()
 
 
@@ -222,6 +223,7 @@ def test_a_kernel_is_compiled_after_little_work(monkeypatch):
     made = kernel(double)
     compiled.KERNELS.remove(made)
     monkeypatch.setattr(compiled, "LITTLE_WORK", 10)
+    monkeypatch.setattr(compiled, "LITTLE_BESIDE", 10)
     monkeypatch.setattr(compiled, "NOT_COMPILED", 2)
     assert [compiled.for_work(made, 4) is made for _ in range(7)] == [False] * 5 + [True] * 2
 
@@ -234,7 +236,12 @@ def test_a_kernel_that_is_compiled_already_does_less_work_in_python(where, tmp_p
         compiled.KERNELS.remove(made)
     compiled._kept_names.cache_clear()
     monkeypatch.setattr(compiled, "LITTLE_WORK", 10)
-    assert [compiled.for_work(made, 4) is made for _ in range(4)] == [False, False, True, True]
+    monkeypatch.setattr(compiled, "LITTLE_BESIDE", 6)
+    monkeypatch.setattr(compiled.KernelCache, "any_loaded", False)
+    assert [compiled.for_work(made, 4) is made for _ in range(3)] == [False, False, True]
+    compiled.DONE.clear()
+    monkeypatch.setattr(compiled.KernelCache, "any_loaded", True)
+    assert [compiled.for_work(made, 4) is made for _ in range(3)] == [False, True, True]
 
 
 def test_kernels_that_call_themselves_run_in_python_too():
