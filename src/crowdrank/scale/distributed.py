@@ -108,7 +108,10 @@ class ClusterMarginal(MarginalModel):
         self.shared = cluster.share(MarginalShard, shards)
 
     def likelihood(self, x: Floats, qualities: Qualities, curved: bool) -> MarginalEvaluation:
-        own = [(self._own(x, part), *(each[slice(*part)] for each in qualities)) for part in self.ranges]
+        *of_profiles, tie_sharpness = qualities
+        own = [
+            (self._own(x, part), *(each[slice(*part)] for each in of_profiles), tie_sharpness) for part in self.ranges
+        ]
         if curved:
             self.number, self.at = self.number + 1, own
         size = self.layout.size

@@ -51,7 +51,7 @@ class MarginalShard:
         *votes, profile, n_entries, n_profiles, normal, free = columns
         self.model, self.at = MarginalModel(Votes(*votes), profile, n_entries, n_profiles, normal, free), -1
 
-    def likelihood(self, number: int, curved: bool, x: Floats, *qualities: Floats) -> tuple[Any, ...]:
+    def likelihood(self, number: int, curved: bool, x: Floats, *qualities: Any) -> tuple[Any, ...]:
         """`MarginalModel.likelihood`, and the diagonal of the curvature of the votes."""
         found = self.model.likelihood(x, Qualities(*qualities), curved)
         if not curved:
@@ -61,7 +61,7 @@ class MarginalShard:
         self.model.prior_curvature = np.zeros(self.model.layout.size)
         return (*found, self.model.diagonal())
 
-    def gaps(self, number: int, x: Floats, *qualities: Floats) -> tuple[Floats, Floats]:
+    def gaps(self, number: int, x: Floats, *qualities: Any) -> tuple[Floats, Floats]:
         """The curvatures of all votes at point `number`, and their covariance with quality."""
         if self.at != number:
             self.likelihood(number, True, x, *qualities)

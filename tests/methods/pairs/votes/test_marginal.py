@@ -15,6 +15,7 @@ from crowdrank.methods.pairs.votes.marginal import RIDGE, MarginalModel
 from crowdrank.methods.pairs.votes.marginal_kernels import BLOCK
 
 N_ENTRIES, N_PROFILES = 5, 3
+SHARPNESS = 1.6
 VARIANTS = [(), ("ties",), ("ties", "bias"), ("bias",)]
 HYPER = Hyperparameters(spread=1.5, ties=(-0.5, 0.7), bias=(0.1, 0.8))
 
@@ -32,9 +33,9 @@ def votes(seed, free, n=40):
 
 
 def crowd(finely):
-    """Qualities over the whole scale, or closely around an estimate."""
+    """Qualities over the whole scale, or closely around an estimate; ties are rarer with the gap than Davidson's."""
     error = np.full(N_PROFILES, 0.03 if finely else np.inf)
-    return crowd_of(np.array([0.5, 0.0, -0.3]), error, None)
+    return replace(crowd_of(np.array([0.5, 0.0, -0.3]), error, None), tie_sharpness=SHARPNESS)
 
 
 def model_of(table, free, normal):
@@ -45,17 +46,21 @@ def point(model, seed):
     return np.random.default_rng(seed).normal(0, 0.8, model.layout.size)
 
 
-def plain_log_likelihood(table, x, possible):
-    """Without ties and biases, as the formula says."""
-    total = 0.0
+def plain_log_likelihood(table, x, possible, ties=None):
+    """Without biases, as the formula says; `ties` are log thresholds."""
+    total, rows = 0.0, (table.annotator, table.winner, table.loser, table.kind, table.weight)
     for k in range(N_PROFILES):
-        first, step, share = (each[k] for each in possible)
-        eta = (1 + first + step * np.arange(len(share))) / 2
+        first, step, share = (each[k] for each in possible[:3])
+        rate = first + step * np.arange(len(share))
         log_chance = np.log(share)
-        for who, won, lost, weight in zip(table.annotator, table.winner, table.loser, table.weight, strict=True):
+        for who, won, lost, kind, weight in zip(*rows, strict=True):
             if who == k:
-                sigma = 1 / (1 + np.exp(x[lost] - x[won]))
-                log_chance = log_chance + weight * np.log(eta * sigma + (1 - eta) * (1 - sigma))
+                gap, eta = x[won] - x[lost], (1 + rate) / 2
+                chance = eta / (1 + np.exp(-gap)) + (1 - eta) / (1 + np.exp(gap))
+                if ties is not None:
+                    tau, both = np.exp(ties[k]), 2 * np.cosh(SHARPNESS * rate * gap / 2)
+                    chance = (tau if kind == TIED else chance * both) / (tau + both)
+                log_chance = log_chance + weight * np.log(chance)
         total += np.logaddexp.reduce(log_chance)
     return total
 
@@ -83,6 +88,17 @@ def test_the_value_is_the_formula(seed, finely):
     prior = (x**2).sum() / (2 * HYPER.spread**2)
     expected = prior - plain_log_likelihood(table, x, possible)
     assert model.evaluate(x, possible, HYPER).value == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("finely", [False, True])
+def test_the_likelihood_of_ties_is_the_formula(finely, few, monkeypatch):
+    monkeypatch.setattr(few_votes, "are_few", lambda *_: few)
+    table, possible = votes(3, ("ties",)), crowd(finely).qualities
+    model = model_of(table, ("ties",), False)
+    x = point(model, 3)
+    expected = -plain_log_likelihood(table, x, possible, x[N_ENTRIES:])
+    assert model.likelihood_value(x, possible) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_prior_of_gaps_is_the_formula():

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 import crowdrank as cr
 from crowdrank.convert import TIED, WON_LEFT, Votes, votes
 from crowdrank.methods.pairs.votes.canonical import canonical_order
-from crowdrank.methods.pairs.votes.crowd import SHAPES, USUAL_MIXTURE, crowd_of
+from crowdrank.methods.pairs.votes.crowd import SHAPES, SHARPNESS_SPREAD, USUAL_MIXTURE, crowd_of
 from crowdrank.methods.pairs.votes.hyperparameters import (
     MEAN_SPREAD,
     PROFILE_VARIANCE,
@@ -36,6 +36,7 @@ class Study(NamedTuple):
     spread: float
     ties: np.ndarray  # log thresholds; empty without ties
     tie_spread: float
+    log_sharpness: float
 
 
 def drawn_study(rng, ties=False):
@@ -46,6 +47,7 @@ def drawn_study(rng, ties=False):
     quality = rng.choice(QUALITY, N_ANNOTATORS, p=share)
     tie_spread = PROFILE_VARIANCE.draw(rng) ** 0.5
     thresholds = rng.normal(MEAN_SPREAD * rng.normal(), tie_spread, N_ANNOTATORS) if ties else np.zeros(0)
+    log_sharpness = SHARPNESS_SPREAD * rng.normal() if ties else 0.0
     annotator = np.repeat(np.arange(N_ANNOTATORS, dtype=np.int32), PER_ANNOTATOR)
     first = rng.integers(0, N_ENTRIES, len(annotator))
     second = (first + rng.integers(1, N_ENTRIES, len(annotator))) % N_ENTRIES
@@ -56,7 +58,7 @@ def drawn_study(rng, ties=False):
     kind, weight = np.full(len(annotator), WON_LEFT, np.int8), np.ones(len(annotator))
     if ties:
         tau = np.exp(thresholds[annotator])
-        tied = tau / (tau + 2 * np.cosh((2 * quality[annotator] - 1) * gap / 2))
+        tied = tau / (tau + 2 * np.cosh(np.exp(log_sharpness) * (2 * quality[annotator] - 1) * gap / 2))
         kind[rng.random(len(annotator)) < tied] = TIED
     return Study(
         Votes(annotator, winner.astype(np.int32), loser.astype(np.int32), kind, weight),
@@ -64,6 +66,7 @@ def drawn_study(rng, ties=False):
         spread,
         thresholds,
         tie_spread,
+        log_sharpness,
     )
 
 
@@ -73,10 +76,11 @@ def test_draws_are_calibrated(free):
     ranks = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        table, score, spread, ties, tie_spread = drawn_study(rng, bool(free))
+        table, score, spread, ties, tie_spread, log_sharpness = drawn_study(rng, bool(free))
         model = MarginalModel(table, table.annotator, N_ENTRIES, N_ANNOTATORS, False, free)
         hyper = Hyperparameters(spread=spread, ties=(float(ties.mean()) if free else 0.0, tie_spread))
-        start = mode_at(model, STARTS, np.r_[score, ties], unknown_crowd(N_ANNOTATORS), hyper)
+        crowd = unknown_crowd(N_ANNOTATORS).sharper(log_sharpness)
+        start = mode_at(model, STARTS, np.r_[score, ties], crowd, hyper)
         draws = sample(model, start, STARTS, draws=95, warm_up=40, seed=seed)
         thin = slice(None, None, 5)
         gap, log_spread = draws.x[thin, 0] - draws.x[thin, 1], np.log(draws.spread[thin])

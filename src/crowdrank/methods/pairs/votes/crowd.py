@@ -12,6 +12,7 @@ votes fit both equally well.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +34,7 @@ from crowdrank.study import Codes, Floats
 DEGREE = 12  # of the smooth shapes: Beta(1, 12), Beta(2, 11), … Beta(12, 1)
 NARROW = 40.0  # Beta(40, 1): right in 98 of 100 cases
 ROUNDS = 50
+SHARPNESS_SPREAD = 0.7  # of the logarithm of the sharpness of ties, around Davidson's model
 
 
 def _shapes() -> Floats:
@@ -73,6 +75,7 @@ class Crowd:
     weight: Floats  # of each shape: the distribution of the crowd is their mixture
     counts: Floats | None  # virtual annotators of each shape; None: the distribution is given, and not learned
     in_cells: bool  # each profile has one quality in each cell
+    tie_sharpness: float = 1.0  # how fast ties become rare with the gap; 1 in Davidson's model
 
     @property
     def share(self) -> Floats:
@@ -83,7 +86,8 @@ class Crowd:
     def qualities(self) -> Qualities:
         """For the kernels."""
         share = np.take(self.share, self.cell)
-        return Qualities(self.first, self.step, share if self.in_cells else share * (self.step / (2 * WIDTH))[:, None])
+        share = share if self.in_cells else share * (self.step / (2 * WIDTH))[:, None]
+        return Qualities(self.first, self.step, share, self.tie_sharpness)
 
     @property
     def quality(self) -> Floats:
@@ -93,8 +97,17 @@ class Crowd:
 
     @property
     def penalty(self) -> float:
-        """Minus the log-density of the distribution, but for a constant."""
-        return 0.0 if self.counts is None else -float(self.counts @ np.log(self.weight))
+        """Minus the log-density of the distribution and of the sharpness of ties, but for a constant."""
+        return 0.0 if self.counts is None else self.tie_penalty - float(self.counts @ np.log(self.weight))
+
+    def sharper(self, step: float) -> Crowd:
+        """The same with this much more of the logarithm of the sharpness of ties."""
+        return replace(self, tie_sharpness=self.tie_sharpness * math.exp(step))
+
+    @property
+    def tie_penalty(self) -> float:
+        """Minus the log-density of the logarithm of the sharpness of ties, but for a constant."""
+        return (math.log(self.tie_sharpness) / SHARPNESS_SPREAD) ** 2 / 2
 
     def at_an_end(self, posterior: Floats, unlikely: float) -> NDArray[np.bool_]:
         """Which profiles have a likely quality at an end of those possible that is not the end of the scale."""

@@ -1,8 +1,9 @@
 """The likelihood of logistic votes with ties or a bias, with the annotators' quality integrated out; in Numba.
 
-With r = 2η − 1 and C = 2 cosh(r d / 2), an annotator ties with the chance τ / (τ + C), and answers with the chance
-C / (τ + C) times the mixture of `marginal_kernels`. Ties are common and this is computed thousands of times: a vote
-needs one division for each possible quality. The first pass keeps the derivatives for the second.
+With r = 2η − 1 and C = 2 cosh(κ r d / 2), an annotator ties with the chance τ / (τ + C), and answers with the chance
+C / (τ + C) times the mixture of `marginal_kernels`. The sharpness κ is 1 in Davidson's model. Ties are common and this
+is computed thousands of times: a vote needs one division for each possible quality. The first pass keeps the
+derivatives for the second.
 
 The loops over qualities have a length that the compiler knows, and what they use stands in one array: so it knows that
 nothing overlaps, and computes four qualities at a time. Functions with arrays are inlined by the compiler
@@ -45,7 +46,7 @@ LOWEST, RATIO, RIGHT, WRONG, RISES, FALLS = range(6)
 
 @kernel(fastmath=FAST, error_model="numpy", inline="always")
 def _tie(up, half_rate, tau):
-    """The chance of a tie, and the derivatives of its logarithm by the gap and by log τ; `up` is e^(r gap / 2)."""
+    """The chance of a tie, and the derivatives of its logarithm by the gap and by log τ; `up` is e^(κ r gap / 2)."""
     square = up * up  # C is (square + 1) / up
     rest = 1 / (tau * up + square + 1)
     return tau * up * rest, (1 - square) * half_rate * rest, (square + 1) * rest
@@ -70,7 +71,7 @@ def _find_exponents(rows, start, end, score, bias, qualities, votes):
         k, gap, shift = profile[r], score[winner[r]] - score[loser[r]], 0.0
         if len(bias):
             shift = -bias[k] if kind[r] == WON_RIGHT else bias[k]
-        half = min(max(gap, -WIDEST), WIDEST) / 2
+        half = min(max(qualities.tie_sharpness * gap, -WIDEST), WIDEST) / 2
         votes[LOWEST, r - start], votes[RATIO, r - start] = qualities.first[k] * half, qualities.step[k] * half
         votes[RIGHT, r - start] = min(max(-gap - shift, -FURTHEST), FURTHEST)
         votes[WRONG, r - start] = min(max(gap - shift, -FURTHEST), FURTHEST)
@@ -89,7 +90,7 @@ def _find_powers_and_chances(count, votes):
 
 @kernel(fastmath=FAST, error_model="numpy", _nrt=False, forceinline=True)
 def _find_powers(lowest, ratio, work):
-    """e^(r gap / 2) for every r: four of them, and then as many more as there are, by one factor."""
+    """e^(κ r gap / 2) for every r: four of them, and then as many more as there are, by one factor."""
     ratio_2 = ratio * ratio
     ratio_4 = ratio_2 * ratio_2
     ratio_8 = ratio_4 * ratio_4
@@ -130,7 +131,7 @@ def _tie_curvatures(tau, tied, mean_rate, n_types, work):
         rest = 1 / (tau + cosh)
         tie, lead = tau * rest, sinh * rest
         slope = -lead if tied else lead * tau / cosh
-        with_rate += share * slope * (2 * half_rate - mean_rate)
+        with_rate += share * slope * (work[ETA + g] - work[NOT_ETA + g] - mean_rate)
         second = half_rate * half_rate  # C″ / C
         gap_curve += share * (second * cosh * rest - lead * lead)
         if not tied:
@@ -284,7 +285,8 @@ def davidson_marginal(rows, starts, first, last, score, ties, bias, qualities, o
         tau, b = math.exp(ties[k]) if len(ties) else 0.0, bias[k] if len(bias) else 0.0
         for g in range(WIDTH):
             rate = qualities.first[k] + g * qualities.step[k] if g < n_types else 0.0
-            work[ETA + g], work[NOT_ETA + g], work[HALF_RATE + g] = (1 + rate) / 2, (1 - rate) / 2, rate / 2
+            work[ETA + g], work[NOT_ETA + g] = (1 + rate) / 2, (1 - rate) / 2
+            work[HALF_RATE + g] = qualities.tie_sharpness * rate / 2
             work[PRODUCT + g] = qualities.share[k, g] if g < n_types else 0.0
             logs[g] = 0.0
         value += _multiply_votes(rows, start, end, tau, n_types, work, votes, begin, kept, logs, order)

@@ -73,6 +73,10 @@ def _powers(first: Floats, step: Floats, rows: Floats) -> Floats:
     return rows
 
 
+def _half(gap: Floats, sharpness: float) -> Floats:
+    return np.asarray(np.minimum(np.maximum(sharpness * gap, -WIDEST), WIDEST) / 2)
+
+
 def _ties(up: Floats, rate: Floats | float, tau: Floats | float) -> Ties:
     """`rate` is 2η − 1, `up` e^(rate gap / 2), which is changed. One exponential gives everything."""
     down = 1 / up
@@ -141,7 +145,7 @@ class Products:
 class SameKind:
     """Votes that were all won or all tied, without biases. Tables are quality × vote, and used again and again.
 
-    With E = e^(r gap / 2) and N = E² + 1, a tie has the chance τE / (τE + N).
+    With E = e^(κ r gap / 2) and N = E² + 1, a tie has the chance τE / (τE + N).
     """
 
     def __init__(self, rows: VoteRows, which: NDArray[np.int64], n_profiles: int) -> None:
@@ -168,7 +172,8 @@ class SameKind:
         gap = score[self.winner] - score[self.loser]
         chance = self.table
         if len(tau):
-            half = np.minimum(np.maximum(gap, -WIDEST), WIDEST) / 2
+            self.sharpness = qualities.tie_sharpness
+            half = _half(gap, self.sharpness)
             tie = _powers(half * self.first_rate, half * self.rate_step, self.tie)
             np.multiply(tie, tie, out=self.square)
             self.square += 1
@@ -202,10 +207,12 @@ class SameKind:
         if self.are_tied:
             np.subtract(2, self.square, out=pull)
             pull /= self.total
+            pull *= self.sharpness
         elif with_ties:
             np.subtract(self.square, 2, out=pull)
             pull /= self.square
             pull *= self.spare
+            pull *= self.sharpness
             pull += np.divide(2 * self.density, self.mixture, out=self.spare)
         else:
             np.divide(2 * self.density, self.mixture, out=pull)
@@ -230,7 +237,7 @@ class FewMarginal:
 
     def _set_rates(self, qualities: Qualities) -> None:
         """The rates 2η − 1, η and 1 − η of every vote."""
-        first, step, share = qualities
+        first, step, share, _ = qualities
         self.rates = first + step * np.arange(share.shape[1])[:, None]
         self.rate = self._by_vote(self.rates)
         self.first_rate, self.rate_step = np.repeat((first, step), self.counts, axis=1)
@@ -262,9 +269,9 @@ class FewMarginal:
         mixture += self.not_eta * wrong + TINY
         chance = mixture
         if len(ties):
-            half = np.minimum(np.maximum(gap, -WIDEST), WIDEST) / 2
+            half = _half(gap, qualities.tie_sharpness)
             up = _powers(half * self.first_rate, half * self.rate_step, np.empty_like(self.rate))
-            of_ties = _ties(up, self.rate, _exp(ties)[profile])
+            of_ties = _ties(up, qualities.tie_sharpness * self.rate, _exp(ties)[profile])
             chance = mixture * np.where(self.tied, of_ties.chance, 1 - of_ties.chance)
         log_product = np.log(qualities.share + TINY)
         self.products.include(chance, log_product)
@@ -291,7 +298,8 @@ class FewMarginal:
             curvature = _sums(share, answers**2) - twice
             if len(ties):
                 both, off = of_ties.chance * (1 - of_ties.chance), of_ties.chance - self.tied
-                curvature += _sums(share, of_ties.lead**2 * both - of_ties.lead_slope(self.rate) * off)
+                lead_slope = of_ties.lead_slope(qualities.tie_sharpness * self.rate)
+                curvature += _sums(share, of_ties.lead**2 * both - lead_slope * off)
                 slopes.ties_curvature[:] += sum_by(profile, weight * _sums(share, both), len(ties))
                 answers += of_ties.lead * off
             if len(bias):
@@ -316,7 +324,7 @@ class FewMarginal:
     ) -> float:
         """The same without biases and curvatures: what is needed most often."""
         kinds = [votes for votes in self.kinds if len(ties) or not votes.are_tied]  # a tie is no answer
-        where = (score.tobytes(), ties.tobytes(), qualities.first, qualities.step)
+        where = (score.tobytes(), ties.tobytes(), qualities.tie_sharpness, qualities.first, qualities.step)
         if not _same(where, self.found_at):  # other shares of the qualities leave the likelihood of each as it was
             self.log_likelihood, self.found_at = np.zeros(qualities.share.shape), where
             for votes in kinds:
@@ -329,7 +337,7 @@ class FewMarginal:
 
 
 def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    return len(one) == len(other) and one[:2] == other[:2] and one[2] is other[2] and one[3] is other[3]
+    return len(one) == len(other) and one[:3] == other[:3] and one[3] is other[3] and one[4] is other[4]
 
 
 def _normalised(log_product: Floats, posterior: Floats) -> float:

@@ -140,7 +140,7 @@ def refined(crowd: Crowd, posterior: Floats) -> Crowd:
     if not (error < 2 * WIDTH).any():
         return crowd
     finer = crowd_of(mean, np.where(error < 2 * WIDTH, np.maximum(error, FINEST_STEP), np.inf), None)
-    return replace(finer, shapes=crowd.shapes, weight=crowd.weight, counts=crowd.counts)
+    return replace(crowd, first=finer.first, step=finer.step, cell=finer.cell, in_cells=finer.in_cells)
 
 
 def agreement_with_gold(model: MarginalModel, x: Floats, gold: Gold, vocabulary: Vocabulary) -> float:

@@ -67,6 +67,11 @@ class MarginalModel:
         self.gap_curvature, self.gap_quality = np.zeros((2, len(votes)))
         self.gap_prior: Floats | float = 0.0
 
+    @property
+    def has_tie_sharpness(self) -> bool:
+        """Whether votes depend on how fast ties become rare with the gap."""
+        return "ties" in self.free and not self.normal
+
     def evaluate(
         self, x: Floats, qualities: Qualities, hyper: Hyperparameters, curved: bool = False
     ) -> MarginalEvaluation:

@@ -36,6 +36,7 @@ class Qualities(NamedTuple):
     first: Floats
     step: Floats
     share: Floats  # profile × quality: prior probability, but for a common factor
+    tie_sharpness: float  # times the gap that decides about answers, it is the gap that decides about ties
 
 
 class Slopes(NamedTuple):

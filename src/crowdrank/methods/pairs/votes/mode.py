@@ -10,12 +10,13 @@ distributions move further in a round, and are learned after fewer steps.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.methods.pairs.votes.crowd import Crowd
+from crowdrank.methods.pairs.votes.crowd import SHARPNESS_SPREAD, Crowd
 from crowdrank.methods.pairs.votes.hyperparameters import Hyperparameters
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
 from crowdrank.numerics.quasi_newton import Point, Search, descend
@@ -31,6 +32,7 @@ SETTLED = 0.01  # change of the logarithm of the spread, and of the shares of qu
 MANY_VOTES = 50_000
 FEW_STEPS = 2  # of a round, where votes are many
 SHARE_ROUNDS = 30
+SHARPER, MUCH_SHARPER = 0.1, 0.5  # changes of the logarithm of the sharpness of ties
 LONGER = 1.5  # spread and scores follow each other: where votes are many, the spread goes so much further
 
 
@@ -126,8 +128,19 @@ def with_learned(model: MarginalModel, mode: Mode) -> Mode:
     crowd, profiles = mode.crowd, model.profiles(mode.x)
     if crowd.counts is not None:
         rounds = SHARE_ROUNDS if has_many_votes(model) else 1
-        crowd = crowd.learned(crowd.likelihood(mode.posterior), rounds)
+        crowd = with_fitting_ties(model, mode.x, crowd.learned(crowd.likelihood(mode.posterior), rounds))
     return replace(mode, crowd=crowd, hyper=mode.hyper.learned(mode.x[: model.n_entries], profiles, mode.variance))
+
+
+def with_fitting_ties(model: MarginalModel, x: Floats, crowd: Crowd) -> Crowd:
+    """The crowd with the sharpness of ties that fits these parameters: a step of Newton's method, by differences."""
+    if not model.has_tie_sharpness:
+        return crowd
+    tried = [crowd.sharper(step) for step in (-SHARPER, 0.0, SHARPER)]
+    low, here, high = (model.likelihood_value(x, each.qualities) + each.tie_penalty for each in tried)
+    slope, curvature = (high - low) / (2 * SHARPER), (low + high - 2 * here) / SHARPER**2
+    step = -slope / max(curvature, SHARPNESS_SPREAD**-2)
+    return crowd.sharper(min(max(step, -MUCH_SHARPER), MUCH_SHARPER))
 
 
 def _change(before: Mode, after: Mode) -> float:
@@ -135,5 +148,6 @@ def _change(before: Mode, after: Mode) -> float:
     return max(
         abs(float(np.log(after.hyper.spread / before.hyper.spread))),
         float(np.abs(after.crowd.share - before.crowd.share).sum()),
+        abs(math.log(after.crowd.tie_sharpness / before.crowd.tie_sharpness)),
         *(abs(new - old) for new, old in zip(after.hyper.ties, before.hyper.ties, strict=True)),
     )

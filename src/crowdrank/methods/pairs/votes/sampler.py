@@ -196,7 +196,8 @@ class Chain:
         self.crowd, self.qualities = mode.crowd, mode.crowd.qualities
         self.hyper = replace(mode.hyper, integrated=True)
         self.shares = ShareMoves(few=model.few is not None)
-        self.trade, self.exchange = START_TRADE, _exchange(mode.crowd)
+        self.trade = self.sharpening = START_TRADE
+        self.exchange = _exchange(mode.crowd)
         self.rescaling = dict.fromkeys(model.free, START_TRADE)
         self.trades = TRADES_OF_FEW if len(model.rows.winner) <= FEW_VOTES else TRADES
         self.x = self.start = mode.x
@@ -242,6 +243,9 @@ class Chain:
         counts = self.crowd.counts
         if counts is not None or self.model.free:
             likelihood = self.model.likelihood_value(self.x, self.qualities)
+            if counts is not None and self.model.has_tie_sharpness:
+                accepted, likelihood = self._sharpen_ties(likelihood)
+                self.sharpening *= math.exp(2 * rate * (accepted - WANTED_TRADES))
             for name in self.model.free:
                 accepted, likelihood = self._rescale_deviations(name, likelihood)
                 self.rescaling[name] *= math.exp(2 * rate * (accepted - WANTED_TRADES))
@@ -264,6 +268,15 @@ class Chain:
             self.crowd = self.crowd.with_all_cells(ends)
             self.qualities = self.crowd.qualities
             self.now = self._evaluation(self.x)
+
+    def _sharpen_ties(self, likelihood: float) -> tuple[float, float]:
+        """Change how fast ties become rare with the gap, or not; the probability and the likelihood as below."""
+        crowd = self.crowd.sharper(self.sharpening * self.rng.normal())
+        there = self.model.likelihood_value(self.x, crowd.qualities)
+        accepted = _acceptance(likelihood - there + self.crowd.tie_penalty - crowd.tie_penalty)
+        if self.rng.random() < accepted:
+            self.crowd, self.qualities, likelihood = crowd, crowd.qualities, there
+        return accepted, likelihood
 
     def _rescale_deviations(self, name: str, likelihood: float) -> tuple[float, float]:
         """Multiply all deviations of thresholds or biases from their mean, and their spread, by a factor, or not.
@@ -294,8 +307,11 @@ class Chain:
         x[:n] *= math.exp(step)
         if "ties" in self.model.free:  # or scores further apart would mean fewer ties
             x[self.model.layout.slices["ties"]] += step * self.rng.random()
+        if self.model.has_tie_sharpness:
+            crowd = crowd.sharper(-step * self.rng.random())
         there = self.model.value(x, crowd.qualities, self.hyper)
         volume = n * step + log_prior_ratio(counts, tilted, self.crowd.weight)
+        volume += self.crowd.tie_penalty - crowd.tie_penalty
         accepted = _acceptance(value - there + volume)
         if self.rng.random() < accepted and self._is_upright(x, crowd):
             self.x, self.crowd, self.qualities, value = x, crowd, crowd.qualities, there
@@ -330,6 +346,7 @@ def sample(
             chain.focus(mode_at(model, task_starts, centre, chain.crowd, chain.hyper))
     xs, gradients = np.empty((2, draws, len(mode.x)))
     posterior, spread, weight = np.zeros_like(mode.posterior), np.empty(draws), np.zeros_like(mode.crowd.weight)
+    sharpness = 0.0
     for number in range(draws):
         report("posterior", warm_up + number, warm_up + draws)
         spread[number] = chain.hyper.spread
@@ -337,8 +354,9 @@ def sample(
         xs[number], gradients[number] = chain.x, chain.now.gradient
         posterior += chain.now.posterior / draws
         weight += chain.crowd.weight / draws
+        sharpness += chain.crowd.tie_sharpness / draws
         chain.draw_distributions()
-    crowd = replace(chain.crowd, weight=mode.crowd.weight)
+    crowd = replace(chain.crowd, weight=mode.crowd.weight, tie_sharpness=sharpness)
     return Draws(xs, *controlled_mean(xs, gradients, chain.units), posterior, spread, weight, crowd)
 
 

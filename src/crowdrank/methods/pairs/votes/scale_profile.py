@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crowdrank.methods.pairs.votes.canonical import keys, mixed
 from crowdrank.methods.pairs.votes.marginal import MarginalModel
-from crowdrank.methods.pairs.votes.mode import SHARE_ROUNDS, Mode, follow, mode_at
+from crowdrank.methods.pairs.votes.mode import SHARE_ROUNDS, Mode, follow, mode_at, with_fitting_ties
 from crowdrank.study import Floats
 
 HASH_ROUNDS = 2
@@ -90,7 +90,8 @@ def _rescaled(model: MarginalModel, mode: Mode, change: float) -> Mode:
     """The mode with another scale."""
     factor, x = math.exp(change), mode.x.copy()
     x[: model.n_entries] *= factor
-    return replace(mode, x=x, hyper=replace(mode.hyper, spread=factor * mode.hyper.spread))
+    crowd = mode.crowd.sharper(-change) if model.has_tie_sharpness else mode.crowd  # then ties change little
+    return replace(mode, x=x, crowd=crowd, hyper=replace(mode.hyper, spread=factor * mode.hyper.spread))
 
 
 def _stretched(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode) -> Mode:
@@ -105,7 +106,8 @@ def _stretched(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode)
 def _tried(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, noise: list[Floats]) -> Scale:
     """The evidence of a scale, with the distributions that fit it."""
     at, n = mode_at(model, task_starts, mode.x, mode.crowd, mode.hyper), model.n_entries
-    x, crowd, deviation = _with_shifted_profiles(model, at), at.crowd, np.sqrt(at.variance[:n])
+    x, deviation = _with_shifted_profiles(model, at), np.sqrt(at.variance[:n])
+    crowd = with_fitting_ties(model, x, at.crowd)
     nearby = [model.evidence(np.concatenate((x[:n] + deviation * each, x[n:])), crowd.qualities) for each in noise]
     likelihood = np.concatenate([crowd.likelihood(each.posterior) for each in nearby])
     learned = crowd.learned(likelihood, SHARE_ROUNDS, copies=len(noise))
