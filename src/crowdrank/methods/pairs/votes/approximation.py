@@ -18,15 +18,22 @@ from crowdrank.study import Floats, Vocabulary
 TINY = 1e-12
 
 
-def curvature_spread(model: MarginalModel, mode: Mode, vocabulary: Vocabulary) -> Spread:
-    """The uncertainty of the scores, relative to the mean of their task."""
+def curvature_spread(
+    model: MarginalModel, mode: Mode, vocabulary: Vocabulary, *, variance: Floats | None = None
+) -> Spread:
+    """The uncertainty of the scores, relative to the mean of their task.
+
+    With the `variance` of every score given the others, if that is known better, all are multiplied by one factor.
+    """
     model.evaluate(mode.x, mode.crowd.qualities, mode.hyper, curved=True)
     rate = 2 * mode.crowd.quality - 1
     mean = (mode.posterior * rate).sum(axis=1, keepdims=True)
-    variance = (mode.posterior * (rate - mean) ** 2).sum(axis=1)
+    of_quality = (mode.posterior * (rate - mean) ** 2).sum(axis=1)
+    by_curvature = 1 / np.maximum(_diagonal(model, of_quality), 1 / mode.hyper.spread**2)
+    factor = 1.0 if variance is None else float(np.exp(np.log(variance / by_curvature).mean()))
     if model.n_entries <= LARGEST_DENSE:
-        return dense_spread(_hessian(model, variance), vocabulary.entry_task, plain_mean=True)
-    return Spread(1 / np.maximum(_diagonal(model, variance), 1 / mode.hyper.spread**2))
+        return dense_spread(_hessian(model, of_quality) / factor, vocabulary.entry_task, plain_mean=True)
+    return Spread(factor * by_curvature)
 
 
 def explicit_spread(model: VoteModel, x: Floats, vocabulary: Vocabulary) -> Spread:

@@ -33,9 +33,9 @@ from crowdrank.methods.pairs.votes.mode import mode_at
 from crowdrank.methods.pairs.votes.model import VoteModel, logistic
 from crowdrank.methods.pairs.votes.posterior import DIGITS, ScorePosterior, centred, from_curvature, from_draws
 from crowdrank.methods.pairs.votes.sampler import Draws
-from crowdrank.methods.pairs.votes.scale_profile import with_probable_scale
 from crowdrank.methods.pairs.votes.similar_pairs import spread_of_gaps
 from crowdrank.methods.pairs.votes.undisputed import in_order_of_votes
+from crowdrank.methods.pairs.votes.variational import normal_posterior
 from crowdrank.methods.profiles import POOLED, Profiles, profiles_of
 from crowdrank.methods.protocols import Description
 from crowdrank.methods.result import check_kinds, dependent_pairs_note, make_consensus
@@ -215,11 +215,11 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     few = len(study.table) < MANY_VOTES * vocabulary.n_entries
     can_sample = _can_sample(model, hyper, vocabulary)
     sampled = can_sample and (few or hyper.of_gaps or len(study.table) <= LARGE)
-    by_curvature = settings.intervals and not sampled
-    first_tol = ROUGH if by_curvature else tol
+    approximate = settings.intervals and not sampled
+    first_tol = ROUGH if approximate else tol
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
-    if by_curvature:
-        found, posterior, draws = *_by_curvature(settings, model, found, study, tol), None
+    if approximate:
+        found, posterior, draws = *_by_normal_posterior(settings, model, found, study), None
     else:
         posterior, draws = _posterior(settings, model, found, study)
     annotators = describe_annotators(study.judgments, study.profiles, model, found, draws, camps=gold is None)
@@ -289,14 +289,15 @@ def _posterior(
     return from_draws(draws, found.mode, found.upright, study.table, vocabulary, score), draws
 
 
-def _by_curvature(
-    settings: VoteMethodSettings, model: MarginalModel, found: LearnedCrowd, study: VoteStudy, tol: float
+def _by_normal_posterior(
+    settings: VoteMethodSettings, model: MarginalModel, found: LearnedCrowd, study: VoteStudy
 ) -> tuple[LearnedCrowd, ScorePosterior]:
-    """The most probable scale, and the posterior of the scores by the curvature there."""
+    """The normal distribution of the scores that is closest to their posterior."""
     vocabulary, n = study.vocabulary, model.n_entries
-    mode, error = with_probable_scale(model, found.mode, vocabulary.task_starts, max_iter=settings.max_iter, tol=tol)
-    score = mode.x[:n]
-    spread = curvature_spread(model, mode, vocabulary).widened(error * score, np.ones(n), vocabulary.entry_task)
+    normal = normal_posterior(model, found.mode, vocabulary.task_starts, max_iter=settings.max_iter)
+    mode, score = normal.mode, normal.mode.x[:n]
+    spread = curvature_spread(model, mode, vocabulary, variance=normal.variance)
+    spread = spread.widened(normal.scale_error * score, np.ones(n), vocabulary.entry_task)
     return replace(found, mode=mode), from_curvature(_relative(score, study), spread, vocabulary)
 
 

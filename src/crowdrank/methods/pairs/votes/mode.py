@@ -11,6 +11,7 @@ distributions move further in a round, and are learned after fewer steps.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,15 +113,21 @@ def follow(model: MarginalModel, task_starts: NDArray[np.int64], mode: Mode, *, 
 
 def _descended(model: MarginalModel, mode: Mode, start: Floats | Point, *, max_iter: int, tol: float) -> Search:
     """The same without the curvature where they end."""
-    n, qualities = model.n_entries, mode.crowd.qualities
+    qualities, precondition = mode.crowd.qualities, preconditioner(mode, model.n_entries)
+    return descend(lambda x: model.evaluate(x, qualities, mode.hyper), start, precondition, max_iter=max_iter, tol=tol)
+
+
+def preconditioner(mode: Mode, n_entries: int, factor: float = 1.0) -> Callable[[Floats], Floats]:
+    """Multiplies by the covariance of the parameters given the qualities; that of the scores times a factor."""
 
     def precondition(vector: Floats) -> Floats:
-        result = vector * mode.variance
+        result, score = vector * mode.variance, vector[:n_entries]
         if mode.covariance is not None:
-            result[:n] = mode.covariance.times(vector[:n])
+            result[:n_entries] = mode.covariance.times(score)
+        result[:n_entries] *= factor
         return result
 
-    return descend(lambda x: model.evaluate(x, qualities, mode.hyper), start, precondition, max_iter=max_iter, tol=tol)
+    return precondition
 
 
 def with_learned(model: MarginalModel, mode: Mode) -> Mode:
@@ -128,16 +135,21 @@ def with_learned(model: MarginalModel, mode: Mode) -> Mode:
     crowd, profiles = mode.crowd, model.profiles(mode.x)
     if crowd.counts is not None:
         rounds = SHARE_ROUNDS if has_many_votes(model) else 1
-        crowd = with_fitting_ties(model, mode.x, crowd.learned(crowd.likelihood(mode.posterior), rounds))
+        crowd = with_fitting_ties(model, [mode.x], crowd.learned(crowd.likelihood(mode.posterior), rounds))
     return replace(mode, crowd=crowd, hyper=mode.hyper.learned(mode.x[: model.n_entries], profiles, mode.variance))
 
 
-def with_fitting_ties(model: MarginalModel, x: Floats, crowd: Crowd) -> Crowd:
-    """The crowd with the sharpness of ties that fits these parameters: a step of Newton's method, by differences."""
+def with_fitting_ties(model: MarginalModel, points: Sequence[Floats], crowd: Crowd) -> Crowd:
+    """The crowd with the sharpness of ties that fits, on average over points: a step of Newton's method.
+
+    The derivatives are differences.
+    """
     if not model.has_tie_sharpness:
         return crowd
-    tried = [crowd.sharper(step) for step in (-SHARPER, 0.0, SHARPER)]
-    low, here, high = (model.likelihood_value(x, each.qualities) + each.tie_penalty for each in tried)
+    low, here, high = (
+        tried.tie_penalty + sum(model.likelihood_value(x, tried.qualities) for x in points) / len(points)
+        for tried in (crowd.sharper(step) for step in (-SHARPER, 0.0, SHARPER))
+    )
     slope, curvature = (high - low) / (2 * SHARPER), (low + high - 2 * here) / SHARPER**2
     step = -slope / max(curvature, SHARPNESS_SPREAD**-2)
     return crowd.sharper(min(max(step, -MUCH_SHARPER), MUCH_SHARPER))
