@@ -9,18 +9,19 @@ qualities are reversed, the votes are as likely as before: the fit takes the sid
 that of the gold. Where many votes are the reverse of the others, annotators fall into camps, and `consensus.camps` has
 the ranking of each.
 
-Ties, where there are any, follow Davidson's model with a tie threshold τ_k for each annotator, shrunk to that of the
-crowd:
+Ties, where there are any, have a tie threshold τ_k for each annotator, shrunk to that of the crowd:
 
-    P(k ties) = τ_k / (τ_k + 2 cosh((2 η_k − 1) (s_i − s_j) / 2))
+    P(k ties) = τ_k / (τ_k + 2 cosh(κ (2 η_k − 1) (s_i − s_j) / 2))
 
-The lower the quality, the less ties depend on the gap; those of a spammer do not depend on it at all. Votes that are
+The lower the quality, the less ties depend on the gap; those of a spammer do not depend on it at all. The sharpness κ
+of the crowd is learned: 1 is Davidson's model; close to 0, ties are given by lot; about 2, only close calls are ties.
+With a `prior` or `quality_prior` it is 1. Votes that are
 not ties follow the model above. With `order_bias`, each annotator also has a preference b_k for the left item whatever
 it is (in log-odds, shrunk to 0), as LLM judges have: σ(± (s_i − s_j) + b_k) if i was shown on the left.
 
 Scores and qualities are posterior means, from draws by Hamiltonian Monte Carlo; intervals (of scores relative to the
-mean of the task, of ranks, qualities and biases) are the middle 95 % (`docs/coverage.md`). Of more than 500,000 votes
-only a part is drawn from, which gives the distributions of scores and qualities (`docs/scale.md`). With
+mean of the task, of ranks, qualities and biases) are the middle 95 % (`docs/coverage.md`). From 50,000 votes on, if
+there are 50 or more per item, they are those of a normal distribution close to the posterior (`docs/scale.md`). With
 `intervals=False` scores are the most likely ones, which takes a fraction of the time; in weak crowds they lie closer
 together.
 

@@ -143,8 +143,7 @@ class Crowd:
         assert self.counts is not None
         weight = self.weight
         for _ in range(rounds):
-            chance = likelihood * weight
-            total = self.counts + (chance / chance.sum(axis=1, keepdims=True)).sum(axis=0) / copies
+            total = self.counts + weight * ((1 / (likelihood @ weight)) @ likelihood) / copies
             weight = total / total.sum()
         return replace(self, weight=weight)
 

@@ -46,10 +46,10 @@ from crowdrank.study import Floats, Gold, Judgments, Pairs, Vocabulary
 
 MOST_SAMPLED_VOTES = 2_000_000
 MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memory
-LARGE = 50_000  # votes: if there are many per item, the curvature at the most probable scale says as much as draws
-APPROXIMATE_NOTE = (
-    "this study is too large to sample as a whole, so intervals are approximate: of 100, 85 to 94 contain the true "
-    "score, the fewer the worse the annotators are. For intervals that hold, rank a part of the items"
+LARGE = 50_000  # votes: if there are many per item, a normal distribution comes close to the posterior
+SPARSE_NOTE = (
+    "this study is too large to draw from its posterior, and its items have few votes each: scores lie too close "
+    "together, and their intervals are too narrow. Ranks and their intervals are right. For the scores, rank a part of the items"
 )
 ROUGH = 0.02  # standard errors: how close the first search comes where a second one follows
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
@@ -214,8 +214,7 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     tol = max(settings.tol, FINEST)
     few = len(study.table) < MANY_VOTES * vocabulary.n_entries
     can_sample = _can_sample(model, hyper, vocabulary)
-    sampled = can_sample and (few or hyper.of_gaps or len(study.table) <= LARGE)
-    approximate = settings.intervals and not sampled
+    approximate = settings.intervals and not (few or hyper.of_gaps or (can_sample and len(study.table) <= LARGE))
     first_tol = ROUGH if approximate else tol
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
     if approximate:
@@ -226,12 +225,20 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     return Found(
         posterior,
         Fit(found.mode.steps, found.mode.converged, -found.mode.value),
-        {"spread": found.mode.hyper.spread if draws is None else round(float(draws.spread.mean()), DIGITS)},
+        _learned_settings(model, found, draws),
         annotators.columns,
         annotators.extra_columns,
         camp_rankings(study, annotators.camp) if annotators.camp is not None else None,
-        (*annotators.notes, *([APPROXIMATE_NOTE] if settings.intervals and not can_sample else [])),
+        (*annotators.notes, *([SPARSE_NOTE] if settings.intervals and few and not can_sample else [])),
     )
+
+
+def _learned_settings(model: MarginalModel, found: LearnedCrowd, draws: Draws | None) -> dict[str, Any]:
+    """The spread of the scores, and how fast ties become rare with the gap."""
+    spread = found.mode.hyper.spread if draws is None else round(float(draws.spread.mean()), DIGITS)
+    crowd = found.mode.crowd if draws is None else draws.crowd
+    ties = {"tie_sharpness": round(crowd.tie_sharpness, DIGITS)} if model.has_tie_sharpness else {}
+    return {"spread": spread, **ties}
 
 
 def _start(model: MarginalModel, study: VoteStudy) -> tuple[Floats, Hyperparameters]:

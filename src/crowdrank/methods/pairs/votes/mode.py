@@ -117,15 +117,16 @@ def _descended(model: MarginalModel, mode: Mode, start: Floats | Point, *, max_i
     return descend(lambda x: model.evaluate(x, qualities, mode.hyper), start, precondition, max_iter=max_iter, tol=tol)
 
 
-def preconditioner(mode: Mode, n_entries: int, factor: float = 1.0) -> Callable[[Floats], Floats]:
-    """Multiplies by the covariance of the parameters given the qualities; that of the scores times a factor."""
+def preconditioner(mode: Mode, n_entries: int, variance: Floats | None = None) -> Callable[[Floats], Floats]:
+    """Multiplies by the covariance of the parameters given the qualities, scaled to the given variances."""
+    scale = 1.0 if variance is None else np.sqrt(variance / mode.variance)
 
     def precondition(vector: Floats) -> Floats:
-        result, score = vector * mode.variance, vector[:n_entries]
+        scaled = vector * scale
+        result = scaled * mode.variance
         if mode.covariance is not None:
-            result[:n_entries] = mode.covariance.times(score)
-        result[:n_entries] *= factor
-        return result
+            result[:n_entries] = mode.covariance.times(scaled[:n_entries])
+        return np.asarray(result * scale)
 
     return precondition
 

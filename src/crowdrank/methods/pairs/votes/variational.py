@@ -5,8 +5,8 @@ further apart and annotators a little worse explain the same votes, and there ar
 distribution whose lower bound of the evidence is highest takes these into account (variational Bayes). Expectations are
 means over two points, as far from the middle as the parameters are uncertain, on opposite sides of it.
 
-The curvature given the qualities is too large where these are hardly known. So variances are multiplied by the factor
-with which they agree with the expected curvature: the mean of the differences of the gradients at the two points
+The curvature of the votes given the qualities is too large where these are hardly known. So it is divided by the factor
+with which variances agree with the expected curvature, which is the mean difference of the gradients at the two points
 (Stein's identity).
 
 Blei, Kucukelbir, McAuliffe: Variational inference, a review for statisticians, JASA 2017.
@@ -38,7 +38,7 @@ SHARE_ROUNDS_OF_STEP = 5  # the next step goes on with these shares
 ROUGH, FINE = 0.1, 1e-3  # standard errors
 SETTLED = 0.03  # change of the logarithms of the variances of the scores, and of their spread
 OTHER_SCALE = 0.1  # change of the logarithm of the scale, to compare evidence
-FACTORS = 0.5, 8.0  # of the variances given the qualities
+FACTORS = 0.5, 8.0  # by which the curvature of the votes may be too large
 SHARPEST, FLATTEST = 1e8, 1.0  # curvatures of the evidence that are believed
 
 
@@ -54,13 +54,17 @@ class _State(NamedTuple):
     """Where the search is."""
 
     at: Mode  # the middle with its curvature, and the distributions
-    factor: float  # of the variances of the scores
+    factor: float  # by which votes tell less about the scores than if the qualities were known
 
     def variance(self, n_entries: int) -> Floats:
         """Of all parameters, given the others."""
-        variance = self.at.variance.copy()
-        variance[:n_entries] *= self.factor
+        variance, prior = self.at.variance.copy(), self.at.hyper.spread**-2
+        variance[:n_entries] = 1 / (prior + self.of_votes(n_entries) / self.factor)
         return variance
+
+    def of_votes(self, n_entries: int) -> Floats:
+        """What the votes add to the precision of every score, if the qualities were known."""
+        return np.maximum(1 / self.at.variance[:n_entries] - self.at.hyper.spread**-2, 0.0)
 
 
 def normal_posterior(
@@ -98,7 +102,8 @@ def _noise(model: MarginalModel) -> Floats:
 def _round(model: MarginalModel, task_starts: NDArray[np.int64], state: _State, noise: Floats) -> tuple[_State, Search]:
     """Steps of the middle, with the crowd that fits at every point; then the variances, and the distributions."""
     n, at = model.n_entries, state.at
-    shift, hyper, crowd = noise * np.sqrt(state.variance(n)), replace(at.hyper, integrated=True), at.crowd
+    variance, hyper, crowd = state.variance(n), replace(at.hyper, integrated=True), at.crowd
+    shift = noise * np.sqrt(variance)
 
     def evaluate(x: Floats) -> tuple[Any, ...]:
         nonlocal crowd
@@ -106,13 +111,14 @@ def _round(model: MarginalModel, task_starts: NDArray[np.int64], state: _State, 
         value, gradient, pair = _at_two_points(model, x, shift, crowd, hyper)
         return value + crowd.penalty, gradient, pair, crowd
 
-    search = descend(evaluate, at.x, preconditioner(at, n, state.factor), max_iter=STEPS, tol=ROUGH)
+    search = descend(evaluate, at.x, preconditioner(at, n, variance), max_iter=STEPS, tol=ROUGH)
     x, (pair, crowd) = search.point.x, search.point.extra
     curvature = dot(pair[0].gradient[:n] - pair[1].gradient[:n], shift[:n]) / 2
-    change = min(max(n / max(curvature, 1e-300), 0.5), 2.0)
-    factor = min(max(change * state.factor, FACTORS[0]), FACTORS[1])
+    of_votes = max(curvature - float(variance[:n].sum()) / at.hyper.spread**2, 1e-300)
+    factor = min(max(dot(variance[:n], state.of_votes(n)) / of_votes, state.factor / 2, FACTORS[0]), FACTORS[1])
+    factor = min(factor, 2 * state.factor)
     crowd = with_fitting_ties(model, (x + shift, x - shift), crowd)
-    learned = at.hyper.learned(x[:n], model.profiles(x), state.variance(n))
+    learned = at.hyper.learned(x[:n], model.profiles(x), variance)
     return _State(mode_at(model, task_starts, x, crowd, learned), factor), search
 
 
@@ -120,9 +126,9 @@ def _finished(
     model: MarginalModel, task_starts: NDArray[np.int64], state: _State, noise: Floats, max_iter: int
 ) -> Mode:
     """The middle to the last step, with the distributions as they are."""
-    at, shift = state.at, noise * np.sqrt(state.variance(model.n_entries))
-    evaluate = partial(_at_two_points, model, shift=shift, crowd=at.crowd, hyper=at.hyper)
-    search = descend(evaluate, at.x, preconditioner(at, model.n_entries, state.factor), max_iter=max_iter, tol=FINE)
+    at, variance = state.at, state.variance(model.n_entries)
+    evaluate = partial(_at_two_points, model, shift=noise * np.sqrt(variance), crowd=at.crowd, hyper=at.hyper)
+    search = descend(evaluate, at.x, preconditioner(at, model.n_entries, variance), max_iter=max_iter, tol=FINE)
     found = mode_at(model, task_starts, search.point.x, at.crowd, at.hyper)
     posterior = np.asarray(sum(each.posterior for each in search.point.extra[0]) / 2)
     return replace(found, posterior=posterior, steps=search.steps, converged=search.converged)
