@@ -33,6 +33,7 @@ TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET, ".xlsx")  # what is written
 TREC_LETOR = (".txt", ".run", ".qrels")  # columns separated by blanks, without a header
 PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat")
 COMPRESSED = (".gz", ".zst")
+PACKED = (".zip", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 STANDARD_INPUT = ("-", "/dev/stdin")
 BEGINS_JSON = re.compile(rb"\s*(\[\s*\{|\{\s*\")")
 BEGINS_PREFLIB = re.compile(
@@ -198,5 +199,5 @@ def _suffixes(path: Path) -> tuple[str, str]:
 
 
 def _unknown(path: Path, kind: str) -> str:
-    first = "unpack it first: what is inside" if kind == ".zip" else "it"
+    first = "unpack it first: what is inside" if kind in PACKED else "it"
     return f"{path}: unknown kind of file {kind or path.name!r}; {first} must be {KNOWN}"

@@ -19,6 +19,15 @@ from crowdrank.study import JudgmentError
 
 SEPARATORS = ";\t,|"  # tried in this order if the header does not contain the separator of the file name
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BINARY = {
+    b"PK\3\4": "an Excel file or a ZIP archive: give it the ending .xlsx, or unpack it",
+    b"PAR1": "a Parquet file: give it the ending .parquet",
+    b"\xd0\xcf\x11\xe0": "a file of an old Excel: save it as .xlsx",
+    b"BZh": "compressed: unpack it first",
+    b"\xfd7zXZ\0": "compressed: unpack it first",
+    b"7z\xbc\xaf": "an archive: unpack it first",
+    b"SQLite format 3\0": "a database: export its table as .csv",
+}
 MOST_COLUMNS = 20_000
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 
@@ -112,13 +121,22 @@ def check_text(path: Path, data: bytes, first_line: int = 1, *, may_be_blank: bo
     try:
         data.decode()
     except UnicodeDecodeError as error:
+        _refuse_binary(path, data)
         line = data.count(b"\n", 0, error.start) + first_line
         raise JudgmentError(
             f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
     if b"\0" in data:
+        _refuse_binary(path, data)
         line = data.count(b"\n", 0, data.index(b"\0")) + first_line
         raise JudgmentError(f"{path}:{line}: contains a NUL byte; this is not a text file") from None
+
+
+def _refuse_binary(path: Path, data: bytes) -> None:
+    """Say what a file is that is no text, if its first bytes show it."""
+    for beginning, what in BINARY.items():
+        if data.startswith(beginning):
+            raise JudgmentError(f"{path}: is not text but {what}")
 
 
 def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iterator[tuple[int, list[str]]]:
