@@ -236,3 +236,20 @@ def test_names_that_differ_by_what_nobody_sees(tmp_path):
     content = VOTES + "\ufeffann,a,b,a\nbo\u200bb,a,b,a\n"
     (note,) = cr.read(write(tmp_path / "votes.csv", content)).notes
     assert "names of 4 annotators differ only by signs that cannot be seen, as 'ann' and '\\ufeffann'" in note
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_wide_letters_are_named(tmp_path, encoding):
+    refused(write(tmp_path / "votes.csv", VOTES.encode(encoding)), f"is {encoding[:6].upper()}; save it as UTF-8")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+def test_a_pipe_that_never_ends_is_refused(monkeypatch):
+    monkeypatch.setenv("CROWDRANK_MAX_SIZE", "50MB")
+    refused("/dev/zero", r"/dev/zero: is more than 0.05 GB; if that is right, allow more with --max-size")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+def test_standard_input_by_two_names_is_refused():
+    with pytest.raises(cr.JudgmentError, match=r"/dev/stdin and - are the same file: its judgments would count double"):
+        cr.read("/dev/stdin", "-")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdrank.forking import check_polars
-from crowdrank.formats.compressed import Content, content_of, decompressed
+from crowdrank.formats.compressed import Content, content_of, decompressed, of_pipe
 from crowdrank.formats.json_files import of_json
 from crowdrank.formats.source import Source
 from crowdrank.formats.spreadsheets import of_spreadsheet
@@ -70,7 +70,7 @@ def open_file(path: str | os.PathLike[str]) -> File:
     try:
         if str(path) in STANDARD_INPUT:
             path = Path("standard input")
-            data = decompressed(path, sys.stdin.buffer.read())
+            data = decompressed(path, of_pipe(path, sys.stdin.buffer))
             return File(path, _kind_of_content(data), lambda: iter([data]), False)
         if path.is_dir():
             raise JudgmentError(f"{path}: is a folder; give the names of the files in it")
@@ -79,7 +79,8 @@ def open_file(path: str | os.PathLike[str]) -> File:
         kind, compression = _suffixes(path)
         content = content_of(path, compression)
         if not path.is_file():  # a pipe can be read once
-            data = decompressed(path, path.read_bytes(), compression)
+            with path.open("rb") as pipe:
+                data = decompressed(path, of_pipe(path, pipe), compression)
             content = lambda: iter([data])  # noqa: E731
             kind = kind or _kind_of_content(data)  # <(zcat votes.gz) of a shell is /dev/fd/63
     except OSError as error:
@@ -156,7 +157,7 @@ def refuse_same_files(paths: Sequence[str | os.PathLike[str]]) -> None:
     seen: dict[Any, str | os.PathLike[str]] = {}
     for path in paths:
         try:
-            found = Path(path).stat()
+            found = Path("/dev/stdin" if str(path) in STANDARD_INPUT else path).stat()
             file: Any = found.st_dev, found.st_ino
         except (OSError, TypeError, ValueError):  # whoever reads it says what is wrong
             file = str(path)

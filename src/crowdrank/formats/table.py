@@ -116,8 +116,8 @@ def check_text(path: Path, data: bytes, first_line: int = 1, *, may_be_blank: bo
     """Refuse an empty file, and text that is not UTF-8; `data` may be a part of it that begins with `first_line`."""
     if not may_be_blank and not data.removeprefix(BYTE_ORDER_MARK).strip():
         raise JudgmentError(f"{path}: is empty")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise JudgmentError(f"{path}: is UTF-16; save it as UTF-8")
+    if wide := _wide_encoding(data):
+        raise JudgmentError(f"{path}: is {wide}; save it as UTF-8")
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -130,6 +130,14 @@ def check_text(path: Path, data: bytes, first_line: int = 1, *, may_be_blank: bo
         _refuse_binary(path, data)
         line = data.count(b"\n", 0, data.index(b"\0")) + first_line
         raise JudgmentError(f"{path}:{line}: contains a NUL byte; this is not a text file") from None
+
+
+def _wide_encoding(data: bytes) -> str:
+    """UTF-16 or UTF-32, by the mark at the beginning or by the zeros among the first letters; else nothing."""
+    zeros = bytes(byte == 0 for byte in data[:4])
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")) or zeros in (b"\0\1\1\1", b"\1\1\1\0"):
+        return "UTF-32"
+    return "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros in (b"\0\1\0\1", b"\1\0\1\0") else ""
 
 
 def _refuse_binary(path: Path, data: bytes) -> None:
