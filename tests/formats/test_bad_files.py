@@ -100,7 +100,7 @@ BAD = [
     ("nameless column", "v.csv", b"item,grade,,\nx,1,,\ny,1,5,\n", ["v.csv:3: '5' is in a column without a name"]),
     ("letters with semicolons", "v.csv", b"item;grade\nx;1,a\n", ["v.csv:2: grade '1,a' is not a finite number"]),
     ("UTF-16", "v.csv", GOOD.decode().encode("utf-16"), ["v.csv: is UTF-16; save it as UTF-8"]),
-    ("UTF-16 without mark", "v.csv", GOOD.decode().encode("utf-16-le"), ["v.csv:1: contains a NUL byte"]),
+    ("UTF-16 without mark", "v.csv", GOOD.decode().encode("utf-16-le"), ["v.csv: is UTF-16; save it as UTF-8"]),
     ("Latin-1", "v.csv", GOOD + b"x,a,b\xe9,a\n", ["v.csv:4: byte 0xe9 is not UTF-8"]),
     ("Latin-1 jsonl", "v.jsonl", JSON + JSON.replace(b"b", b"\xe9"), ["v.jsonl:2: byte 0xe9 is not UTF-8"]),
     ("NUL", "v.csv", GOOD + b"x,a,b\0,a\n", ["v.csv:4: contains a NUL byte"]),

@@ -200,3 +200,56 @@ def test_parquet_and_mistakes_from_standard_input(monkeypatch):
     assert len(cr.read("-")) == 1
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"left,right,winner\na,b,c\n")))
     refused("-", "standard input:2: winner 'c' is neither 'a' nor 'b'")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"PK\3\4\x14\0\0\0\xa7",
+            "is not text but an Excel file or a ZIP archive: give it the ending .xlsx",
+        ),
+        (b"PAR1\x15\x04\xa7", "is not text but a Parquet file: give it the ending .parquet"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "is not text but a file of an old Excel: save it as .xlsx"),
+        (b"SQLite format 3\0", "is not text but a database: export its table as .csv"),
+        (b"BZh91AY&SY\xa7\0", "is not text but compressed: unpack it first"),
+    ],
+)
+def test_other_files_that_are_called_csv_are_named(tmp_path, content, message):
+    refused(write(tmp_path / "votes.csv", content), message)
+
+
+@pytest.mark.parametrize("ending", ["tar", "tar.gz", "tgz", "7z", "csv.bz2", "csv.xz", "rar"])
+def test_archives_are_to_be_unpacked(tmp_path, ending):
+    refused(write(tmp_path / f"votes.{ending}", gzip.compress(b"anything")), "unpack it first: what is inside must be")
+
+
+def test_an_object_of_columns_is_no_judgment(tmp_path):
+    """As pandas writes a frame to JSON."""
+    lists = '{"annotator": ["a", "b"], "left": ["x", "y"], "right": ["y", "x"], "winner": ["x", "y"]}'
+    objects = '{"annotator": {"0": "a"}, "left": {"0": "x"}, "right": {"0": "y"}, "winner": {"0": "x"}}'
+    for text in (lists, objects):
+        refused(write(tmp_path / "votes.json", text), "write one object for each judgment .pandas: to_json")
+
+
+def test_names_that_differ_by_what_nobody_sees(tmp_path):
+    content = VOTES + "\ufeffann,a,b,a\nbo\u200bb,a,b,a\n"
+    (note,) = cr.read(write(tmp_path / "votes.csv", content)).notes
+    assert "names of 4 annotators differ only by signs that cannot be seen, as 'ann' and '\\ufeffann'" in note
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_wide_letters_are_named(tmp_path, encoding):
+    refused(write(tmp_path / "votes.csv", VOTES.encode(encoding)), f"is {encoding[:6].upper()}; save it as UTF-8")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+def test_a_pipe_that_never_ends_is_refused(monkeypatch):
+    monkeypatch.setenv("CROWDRANK_MAX_SIZE", "50MB")
+    refused("/dev/zero", r"/dev/zero: is more than 0.05 GB; if that is right, allow more with --max-size")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such files")
+def test_standard_input_by_two_names_is_refused():
+    with pytest.raises(cr.JudgmentError, match=r"/dev/stdin and - are the same file: its judgments would count double"):
+        cr.read("/dev/stdin", "-")

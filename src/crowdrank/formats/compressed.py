@@ -41,6 +41,17 @@ def decompressed(path: Path, data: bytes, compression: str = "") -> bytes:
     return b"".join(unpacked(path, io.BytesIO(data), compression))
 
 
+def of_pipe(path: Path, pipe: BinaryIO) -> bytes:
+    """All that comes out of a pipe, which may never end."""
+    parts, size, most = list[bytes](), 0, most_bytes()
+    while part := pipe.read(BLOCK):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise JudgmentError(too_large(path, most, packed=False))
+    return b"".join(parts)
+
+
 def unpacked(path: Path, file: BinaryIO, compression: str) -> Iterator[bytes]:
     """The blocks of an open file."""
     first = file.read(max(map(len, MARKS.values())))
@@ -63,16 +74,16 @@ def unpacked(path: Path, file: BinaryIO, compression: str) -> Iterator[bytes]:
         ) from None
 
 
-def too_large(path: Path, most: int) -> str:
+def too_large(path: Path, most: int, packed: bool = True) -> str:
     """What to say of a file that would become larger than `most` bytes."""
     return (
-        f"{path}: is more than {most / 1e9:g} GB when decompressed; if that is right, allow more with "
+        f"{path}: is more than {most / 1e9:g} GB{' when decompressed' * packed}; if that is right, allow more with "
         "--max-size 32GB before the command, or CROWDRANK_MAX_SIZE=32GB"
     )
 
 
 def most_bytes() -> int:
-    """How large a compressed file may become: CROWDRANK_MAX_SIZE, or 8 GB."""
+    """How large a pipe may be and a compressed file may become: CROWDRANK_MAX_SIZE, or 8 GB."""
     text = os.environ.get("CROWDRANK_MAX_SIZE", "8GB")
     size = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
     check(size is not None, "CROWDRANK_MAX_SIZE", text, "a size like 500MB or 32GB")

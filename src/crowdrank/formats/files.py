@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdrank.forking import check_polars
-from crowdrank.formats.compressed import Content, content_of, decompressed
+from crowdrank.formats.compressed import Content, content_of, decompressed, of_pipe
 from crowdrank.formats.json_files import of_json
 from crowdrank.formats.source import Source
 from crowdrank.formats.spreadsheets import of_spreadsheet
@@ -33,6 +33,7 @@ TABLES = (*SEPARATORS, *JSON_LINES, *PARQUET, ".xlsx")  # what is written
 TREC_LETOR = (".txt", ".run", ".qrels")  # columns separated by blanks, without a header
 PREFLIB = (".soc", ".soi", ".toc", ".toi", ".cat")
 COMPRESSED = (".gz", ".zst")
+PACKED = (".zip", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar")
 STANDARD_INPUT = ("-", "/dev/stdin")
 BEGINS_JSON = re.compile(rb"\s*(\[\s*\{|\{\s*\")")
 BEGINS_PREFLIB = re.compile(
@@ -69,7 +70,7 @@ def open_file(path: str | os.PathLike[str]) -> File:
     try:
         if str(path) in STANDARD_INPUT:
             path = Path("standard input")
-            data = decompressed(path, sys.stdin.buffer.read())
+            data = decompressed(path, of_pipe(path, sys.stdin.buffer))
             return File(path, _kind_of_content(data), lambda: iter([data]), False)
         if path.is_dir():
             raise JudgmentError(f"{path}: is a folder; give the names of the files in it")
@@ -78,7 +79,8 @@ def open_file(path: str | os.PathLike[str]) -> File:
         kind, compression = _suffixes(path)
         content = content_of(path, compression)
         if not path.is_file():  # a pipe can be read once
-            data = decompressed(path, path.read_bytes(), compression)
+            with path.open("rb") as pipe:
+                data = decompressed(path, of_pipe(path, pipe), compression)
             content = lambda: iter([data])  # noqa: E731
             kind = kind or _kind_of_content(data)  # <(zcat votes.gz) of a shell is /dev/fd/63
     except OSError as error:
@@ -155,7 +157,7 @@ def refuse_same_files(paths: Sequence[str | os.PathLike[str]]) -> None:
     seen: dict[Any, str | os.PathLike[str]] = {}
     for path in paths:
         try:
-            found = Path(path).stat()
+            found = Path("/dev/stdin" if str(path) in STANDARD_INPUT else path).stat()
             file: Any = found.st_dev, found.st_ino
         except (OSError, TypeError, ValueError):  # whoever reads it says what is wrong
             file = str(path)
@@ -198,5 +200,5 @@ def _suffixes(path: Path) -> tuple[str, str]:
 
 
 def _unknown(path: Path, kind: str) -> str:
-    first = "unpack it first: what is inside" if kind == ".zip" else "it"
+    first = "unpack it first: what is inside" if kind in PACKED else "it"
     return f"{path}: unknown kind of file {kind or path.name!r}; {first} must be {KNOWN}"

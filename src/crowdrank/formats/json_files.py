@@ -252,6 +252,9 @@ def of_json_lines(path: Path, content: Content) -> Source:
     known = {name: _joined(name, [(frame, len(frame)) for frame in frames]) for name in names if name not in later}
     check_width(path, len(known) + len(later))
     table = pl.DataFrame(list(known.values()))
+    if len(line) == 1 and table.width > 1 and all(dtype.is_nested() for dtype in table.dtypes):
+        advice = "write one object for each judgment (pandas: to_json(..., orient='records', lines=True))"
+        raise JudgmentError(f"{path}: is one object with a list or object for each column; {advice}")
     nested = struct_paths(table.schema)
 
     def load(name: str) -> pl.Series:

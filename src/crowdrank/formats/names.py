@@ -18,6 +18,7 @@ from crowdrank.study import Codes, Ids, ids
 SLICE = 1 << 20  # rows worked on at a time
 BITS_PER_ROW = 32  # as much as one more column of codes
 LEAST_BITS = 1 << 20
+UNSEEN = r"[\p{Cf}\p{Cc}]"  # byte order marks, joiners of no width, controls
 
 
 class Coded(NamedTuple):
@@ -88,12 +89,13 @@ class Names:
         return ids([self.originals[text] for text in self._code])
 
     def differ_by_spelling(self, kind: str) -> list[str]:
-        """Notes on names that differ only by case, or by letters that look the same (é in one sign or in two)."""
+        """Notes on names that look the same, or nearly: case, é in one sign or in two, signs that nobody sees."""
         texts = pl.Series(list(self.originals), dtype=pl.String)
         composed = pl.Series([unicodedata.normalize("NFC", text) for text in texts], dtype=pl.String)
         return [
             *_twins(texts, texts.str.to_lowercase(), kind, "by case", repr),
             *_twins(texts, composed, kind, "by how accented letters are composed", ascii),
+            *_twins(texts, texts.str.replace_all(UNSEEN, ""), kind, "by signs that cannot be seen", ascii),
         ]
 
     def codes(self, column: Coded) -> Codes:

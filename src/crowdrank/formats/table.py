@@ -19,6 +19,15 @@ from crowdrank.study import JudgmentError
 
 SEPARATORS = ";\t,|"  # tried in this order if the header does not contain the separator of the file name
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BINARY = {
+    b"PK\3\4": "an Excel file or a ZIP archive: give it the ending .xlsx, or unpack it",
+    b"PAR1": "a Parquet file: give it the ending .parquet",
+    b"\xd0\xcf\x11\xe0": "a file of an old Excel: save it as .xlsx",
+    b"BZh": "compressed: unpack it first",
+    b"\xfd7zXZ\0": "compressed: unpack it first",
+    b"7z\xbc\xaf": "an archive: unpack it first",
+    b"SQLite format 3\0": "a database: export its table as .csv",
+}
 MOST_COLUMNS = 20_000
 MOST_FIELD_BYTES = sys.maxsize  # the csv module stops at 128 kB
 
@@ -107,18 +116,35 @@ def check_text(path: Path, data: bytes, first_line: int = 1, *, may_be_blank: bo
     """Refuse an empty file, and text that is not UTF-8; `data` may be a part of it that begins with `first_line`."""
     if not may_be_blank and not data.removeprefix(BYTE_ORDER_MARK).strip():
         raise JudgmentError(f"{path}: is empty")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise JudgmentError(f"{path}: is UTF-16; save it as UTF-8")
+    if wide := _wide_encoding(data):
+        raise JudgmentError(f"{path}: is {wide}; save it as UTF-8")
     try:
         data.decode()
     except UnicodeDecodeError as error:
+        _refuse_binary(path, data)
         line = data.count(b"\n", 0, error.start) + first_line
         raise JudgmentError(
             f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8"
         ) from None
     if b"\0" in data:
+        _refuse_binary(path, data)
         line = data.count(b"\n", 0, data.index(b"\0")) + first_line
         raise JudgmentError(f"{path}:{line}: contains a NUL byte; this is not a text file") from None
+
+
+def _wide_encoding(data: bytes) -> str:
+    """UTF-16 or UTF-32, by the mark at the beginning or by the zeros among the first letters; else nothing."""
+    zeros = bytes(byte == 0 for byte in data[:4])
+    if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")) or zeros in (b"\0\1\1\1", b"\1\1\1\0"):
+        return "UTF-32"
+    return "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros in (b"\0\1\0\1", b"\1\0\1\0") else ""
+
+
+def _refuse_binary(path: Path, data: bytes) -> None:
+    """Say what a file is that is no text, if its first bytes show it."""
+    for beginning, what in BINARY.items():
+        if data.startswith(beginning):
+            raise JudgmentError(f"{path}: is not text but {what}")
 
 
 def _records(path: Path, data: bytes, separator: str, blank_before: int) -> Iterator[tuple[int, list[str]]]:
