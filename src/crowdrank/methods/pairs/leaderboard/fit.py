@@ -30,6 +30,7 @@ from crowdrank.methods.pairs.leaderboard.posterior import (
     centred_covariance,
 )
 from crowdrank.methods.pairs.leaderboard.sampler import draws_of
+from crowdrank.methods.pairs.leaderboard.scale import learn_crowd
 from crowdrank.methods.pairs.leaderboard.solver import Solution, Spreads, find_mode, learn, start_spreads
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
@@ -191,7 +192,8 @@ class Leaderboard:
         """Fit the model, starting from a consensus without the effects, or from those of the two groups."""
         model, notes = self.model()
         values, spreads = self.start(model, plain, groups)
-        solution = learn(model, values, spreads, max_iter=settings.max_iter, tol=settings.tol)
+        search = learn_crowd if "quality" in model.own else learn
+        solution = search(model, values, spreads, max_iter=settings.max_iter, tol=settings.tol)
         posterior = self._posterior(settings, model, solution)
         scores = posterior.scores(~np.isnan(plain.score))
         fields = dict.fromkeys(("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws"))

@@ -47,9 +47,9 @@ SHORTEST = 1e-5  # standard errors: of quasi-Newton steps, which do not converge
 STEPS_IN_ROUND = 5  # quasi-Newton ones, before new spreads
 LEAST_LEFT = 0.05  # of the information about any direction of the core, when annotators are eliminated
 NEAR = 0.1  # log-odds: the information hardly changes where parameters move less than this
-MANY_VOTES = 200_000  # of more, the search starts with a sample of this size
 QUALITY_VARIANCE = InverseGamma(2.0, 2.0)  # of its log-odds
 EFFECT_VARIANCE = InverseGamma(1.0, 0.1)
+BIAS_VARIANCE = InverseGamma(0.5, 0.2)  # of annotators: their votes say little about it, so that its prior matters
 Parts = tuple[Floats, Floats, Floats]  # of the core, of the categories' deviations, of the annotators' parameters
 FIXED = ("coefficient", "mean bias", "mean ties", "mean quality")  # parameters whose spread is not learned
 
@@ -229,25 +229,36 @@ def find_mode(
     max_iter: int,
     tol: float,
     centre: EffectValues | None = None,
+    shortest: float = SHORTEST,
 ) -> Solution:
     """The most likely parameters for these spreads; `centre` is near `values`, and its information is known."""
     if model.own:
-        return _by_gradients(model, values, spreads, max_iter, values if centre is None else centre)
+        return _by_gradients(model, values, spreads, max_iter, values if centre is None else centre, shortest)
     return _by_newton(model, values, spreads, max_iter, tol)
 
 
 def _by_gradients(
-    model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int, centre: EffectValues
+    model: EffectModel,
+    values: EffectValues,
+    spreads: Spreads,
+    max_iter: int,
+    centre: EffectValues,
+    shortest: float,
 ) -> Solution:
     """Quasi-Newton steps; the information is computed at their end once more."""
     arrow = arrow_of(posterior_at(model, centre, spreads)[1])
-    values, steps, converged = _descended(model, values, spreads, arrow, max_iter)
+    values, steps, converged = _descended(model, values, spreads, arrow, max_iter, shortest)
     value, info = posterior_at(model, values, spreads)
     return Solution(values, spreads, arrow_of(info), Fit(steps, converged, -value))
 
 
 def _descended(
-    model: EffectModel, values: EffectValues, spreads: Spreads, arrow: Arrow, max_iter: int
+    model: EffectModel,
+    values: EffectValues,
+    spreads: Spreads,
+    arrow: Arrow,
+    max_iter: int,
+    shortest: float = SHORTEST,
 ) -> tuple[EffectValues, int, bool]:
     """Where quasi-Newton steps lead, their number, and whether no step of any length is left."""
 
@@ -260,7 +271,7 @@ def _descended(
         core, block, own, quality = values.with_numbers(gradient)
         return EffectValues(*arrow.times_inverse((core, block, own)), quality).numbers
 
-    found = descend(evaluate, values.numbers, precondition, max_iter=max_iter, tol=SHORTEST)
+    found = descend(evaluate, values.numbers, precondition, max_iter=max_iter, tol=shortest)
     return values.with_numbers(found.point.x), found.steps, found.converged
 
 
@@ -312,14 +323,13 @@ def _moved(values: EffectValues, direction: Parts, length: float) -> EffectValue
     return EffectValues(values.core + length * core, values.block + length * block, new_own, values.quality)
 
 
-def learn(model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float) -> Solution:
+def learn(
+    model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float, shortest: float = SHORTEST
+) -> Solution:
     """The most likely parameters, with spreads that fit the votes: steps, then new spreads, in turns."""
-    steps = 0
-    if model.own and len(model.rows.left) > MANY_VOTES:
-        values, spreads, steps, _ = _in_rounds(model.sample(MANY_VOTES), values, spreads)
-    values, spreads, more, centre = _in_rounds(model, values, spreads)
-    found = find_mode(model, values, spreads, max_iter, tol, centre)
-    return replace(found, fit=replace(found.fit, steps=steps + more + found.fit.steps))
+    values, spreads, steps, centre = _in_rounds(model, values, spreads)
+    found = find_mode(model, values, spreads, max_iter, tol, centre, shortest)
+    return replace(found, fit=replace(found.fit, steps=steps + found.fit.steps))
 
 
 def _in_rounds(
@@ -381,5 +391,7 @@ def _fitting(old: float, name: str, values: Floats, variance: Floats) -> float:
 
 
 def variance_of(name: str) -> InverseGamma:
-    """The prior of the variance of parameters; the median of that of deviations and biases is .38²."""
+    """The prior of the variance of parameters; the median of that of deviations is .38²."""
+    if name in ("bias", "ties") or name.startswith("slope "):
+        return BIAS_VARIANCE
     return {"score": SCORE_VARIANCE, "quality": QUALITY_VARIANCE}.get(name, EFFECT_VARIANCE)
