@@ -23,7 +23,7 @@ from crowdrank.study import Floats
 FIRST, NEXT = 0.15, 0.3  # steps, in the logarithm of the factor
 MOST_TRIALS = 8
 CLOSE = 0.02
-STEPS = 12  # of the search for qualities and biases
+STEPS = 6  # of the search for qualities and biases
 SMALL = 1.0  # standard errors of all parameters together: what is left does not change the scale
 MANY_VOTES = 200_000  # of more, spreads are learned from a sample of this size
 MEANS = "mean bias", "mean ties", "mean quality"  # of annotators
