@@ -232,7 +232,7 @@ class Leaderboard:
         if not (settings.intervals and self.learns_annotators and self._too_many_votes):
             return ()
         what = f"with more than {MOST_SAMPLED_VOTES:,} votes and covariates, categories or trusted annotators"
-        return (f"{what}, intervals are from the curvature: too narrow: about 80 % contain the truth",)
+        return (f"{what}, intervals are from the curvature: too narrow: about 75 % contain the truth",)
 
     def _coefficients(self, model: EffectModel, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if "coefficient" not in model.slices:
