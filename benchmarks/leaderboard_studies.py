@@ -25,6 +25,7 @@ class Design:
     spam: float = 0.0  # share of annotators who guess
     ties: float = 0.0  # the usual readiness to tie
     deviation: float = 0.4  # spread of the deviations in categories
+    bias: float = 0.5  # spread of the preferences for the left; that of the slopes is .8 of it
 
 
 def simulated(design: Design, seed: int) -> tuple[Judgments, dict[str, Any]]:
@@ -39,8 +40,8 @@ def simulated(design: Design, seed: int) -> tuple[Judgments, dict[str, Any]]:
         "score": design.spread * rng.normal(size=n),
         "deviation": design.deviation * rng.normal(size=(design.categories, n)),
         "coefficient": rng.normal(size=design.covariates) / 2,
-        "slope": 0.4 * crowd * rng.normal(size=(k, design.covariates)),
-        "bias": 0.5 * crowd * rng.normal(size=k),
+        "slope": 0.8 * design.bias * crowd * rng.normal(size=(k, design.covariates)),
+        "bias": design.bias * crowd * rng.normal(size=k),
         "ties": design.ties * np.exp(0.4 * crowd * rng.normal(size=k)),
         "quality": quality,
     }

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.methods.pairs.leaderboard import fit, scale
+from crowdrank.methods.pairs.leaderboard.solver import arrow_of, posterior_at
 from crowdrank.study import JudgmentError
 from leaderboard_votes import simulated
 
@@ -174,6 +176,26 @@ def test_trusted_annotators_decide_what_is_right():
         found.annotators.filter(trusted=True)["agreement"].mean()
         > found.annotators.filter(trusted=False)["agreement"].mean()
     )
+
+
+def test_what_votes_are_worth_does_not_depend_on_the_scale_of_scores(monkeypatch):
+    """People alone were compared at another scale than all: machines that agree with them seemed worth nothing."""
+    truth = simulated(seed=6, annotators=6, votes=3000, covariates=0, deviation=0.0, quality=np.full(6, 0.9))
+    pairs = replace(truth.judgments.pairs, covariates=None, category=None)
+    study = replace(truth.judgments, pairs=pairs, categories=None, trusted=np.arange(6) < 4)
+    search, worth = scale.learn_crowd, []
+    for factor in (1.0, 1.8):
+
+        def further_apart(model, *given, factor=factor, **settings):
+            found = search(model, *given, **settings)
+            values = scale._times(model, found.values, factor)
+            return replace(found, values=values, arrow=arrow_of(posterior_at(model, values, found.spreads)[1]))
+
+        monkeypatch.setattr(fit, "learn_crowd", further_apart)
+        found = cr.fit("crowd-bt", study, intervals=False)
+        worth.append(found.settings["untrusted_worth"])
+    assert worth[1] == pytest.approx(worth[0], rel=0.5)
+    assert min(worth) > 100
 
 
 def test_votes_that_agree_with_trusted_ones_are_worth_as_much():

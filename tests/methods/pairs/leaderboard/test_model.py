@@ -7,15 +7,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from crowdrank.methods.pairs.leaderboard import model as models
-from crowdrank.methods.pairs.leaderboard import solver
+from crowdrank.methods.pairs.leaderboard import scale
 from crowdrank.methods.pairs.leaderboard.covariates import standardised
 from crowdrank.methods.pairs.leaderboard.effect_kernels import EffectValues
 from crowdrank.methods.pairs.leaderboard.model import EffectModel, Effects, Factor
+from crowdrank.methods.pairs.leaderboard.scale import learn_crowd
 from crowdrank.methods.pairs.leaderboard.solver import (
     Spreads,
     arrow_of,
     find_mode,
-    learn,
     posterior_at,
     start_spreads,
 )
@@ -103,15 +103,17 @@ def test_annotators_and_categories_in_blocks_are_found_by_few_passes(monkeypatch
     assert blocks.values.own == pytest.approx(whole.values.own, abs=1e-4)
 
 
-def test_a_search_that_starts_with_a_sample_of_the_votes_ends_the_same(monkeypatch):
+def test_spreads_of_many_votes_are_learned_from_a_sample(monkeypatch):
+    """Scores are those of all votes then, and hardly depend on the spreads."""
     model = model_of(simulated(seed=9, items=8, annotators=6, votes=3000), own=True)
     values = model.start(np.zeros(model.n_entries), np.full(6, 0.8))
-    whole = learn(model, values, start_spreads(model, 0.0), max_iter=100, tol=1e-6)
-    monkeypatch.setattr(solver, "MANY_VOTES", 500)
-    sampled = learn(model, values, start_spreads(model, 0.0), max_iter=100, tol=1e-6)
+    whole = learn_crowd(model, values, start_spreads(model, 0.0), max_iter=100, tol=1e-6)
+    monkeypatch.setattr(scale, "MANY_VOTES", 1500)
+    sampled = learn_crowd(model, values, start_spreads(model, 0.0), max_iter=100, tol=1e-6)
     assert len(model.sample(500).rows.left) == 500
-    assert sampled.spreads.core["score"] == pytest.approx(whole.spreads.core["score"], rel=0.02)
-    assert sampled.values.core == pytest.approx(whole.values.core, abs=0.02)
+    assert sampled.fit.converged
+    assert sampled.spreads.core["score"] == pytest.approx(whole.spreads.core["score"], rel=0.3)
+    assert np.corrcoef(sampled.values.core[:8], whole.values.core[:8])[0, 1] > 0.99
 
 
 @pytest.mark.parametrize("normal", [False, True])

@@ -128,6 +128,16 @@ def test_intervals_of_crowds_contain_the_truth():
     assert 0.88 <= np.mean(hits) <= 0.995, hits
 
 
+def test_categories_and_annotators_who_take_away_the_same(monkeypatch):
+    """What connects the two blocks is left out: the information about the common scale was negative, an error."""
+    monkeypatch.setattr(models, "MOST_CORE", 10)
+    quality = np.random.default_rng(1).beta(6, 3, size=6)
+    truth = simulated(seed=1, items=12, annotators=6, votes=3000, categories=12, covariates=1, quality=quality)
+    found = cr.fit("crowd-bt", truth.judgments)
+    score = truth.score - truth.score.mean()
+    assert np.mean((found.low <= score) & (score <= found.high)) >= 0.75
+
+
 def test_one_category_and_one_annotator():
     """Few groups, of one member each, and hardly any votes: everything is finite, and intervals are wide."""
     truth = simulated(seed=1, items=3, annotators=1, votes=6, categories=1, covariates=0)

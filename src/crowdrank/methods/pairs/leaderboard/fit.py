@@ -30,7 +30,8 @@ from crowdrank.methods.pairs.leaderboard.posterior import (
     centred_covariance,
 )
 from crowdrank.methods.pairs.leaderboard.sampler import draws_of
-from crowdrank.methods.pairs.leaderboard.solver import Solution, Spreads, find_mode, learn, start_spreads
+from crowdrank.methods.pairs.leaderboard.scale import learn_crowd
+from crowdrank.methods.pairs.leaderboard.solver import Solution, Spreads, arrow_of, learn, posterior_at, start_spreads
 from crowdrank.methods.pairs.votes.explicit import ModelVariant
 from crowdrank.methods.pairs.votes.fit import VoteMethodSettings, fit_pairs
 from crowdrank.methods.pairs.votes.model import logistic
@@ -191,7 +192,8 @@ class Leaderboard:
         """Fit the model, starting from a consensus without the effects, or from those of the two groups."""
         model, notes = self.model()
         values, spreads = self.start(model, plain, groups)
-        solution = learn(model, values, spreads, max_iter=settings.max_iter, tol=settings.tol)
+        search = learn_crowd if "quality" in model.own else learn
+        solution = search(model, values, spreads, max_iter=settings.max_iter, tol=settings.tol)
         posterior = self._posterior(settings, model, solution)
         scores = posterior.scores(~np.isnan(plain.score))
         fields = dict.fromkeys(("low", "high", "rank_low", "rank_high", "gap_error", "gap_chance", "draws"))
@@ -230,7 +232,7 @@ class Leaderboard:
         if not (settings.intervals and self.learns_annotators and self._too_many_votes):
             return ()
         what = f"with more than {MOST_SAMPLED_VOTES:,} votes and covariates, categories or trusted annotators"
-        return (f"{what}, intervals are from the curvature: too narrow where annotators gave few votes each",)
+        return (f"{what}, intervals are from the curvature: too narrow: about 75 % contain the truth",)
 
     def _coefficients(self, model: EffectModel, posterior: EffectPosterior) -> dict[str, NDArray[Any]] | None:
         if "coefficient" not in model.slices:
@@ -278,9 +280,11 @@ class Leaderboard:
         if not self.learns_annotators:
             pairs = replace(pairs, annotator=np.zeros_like(pairs.annotator))
         alone = EffectModel(pairs, effects, model.n_entries, model.n_annotators, normal=model.normal)
-        start = alone.start(solution.values.core[: model.n_entries], solution.values.quality, solution.spreads.ties)
-        found = find_mode(alone, start, solution.spreads, 20, 1e-4)
-        both, people = (_information(each, self.judgments.vocabulary) for each in (solution, found))
+        # At the same parameters: what votes say depends on how far apart the scores lie.
+        both = _information(model, solution.values, solution.spreads, self.judgments.vocabulary)
+        people = _information(
+            alone, _values_in(alone, model, solution.values), solution.spreads, self.judgments.vocabulary
+        )
         worth = {WORTH: _weight(pairs) * max(both / max(people, 1e-300) - 1, 0.0)}
         return worth | ({FURTHER_VOTE: _further_vote(model, solution, trusted)} if self.learns_annotators else {})
 
@@ -292,8 +296,8 @@ class Leaderboard:
         votes, others = (_weight(pairs_where(self.pairs, each)) for each in (own, ~own))
         note = (
             f"the {others:,.0f} votes of annotators who are not trusted are worth about {learned[WORTH]:,.0f} votes of "
-            f"trusted ones, who gave {votes:,.0f}; items differ between the two groups with a spread of "
-            f"{solution.spreads.core[UNTRUSTED]:.2g}"
+            f"trusted ones, who gave {votes:,.0f}; the scores of the two groups differ with a spread of "
+            f"{solution.spreads.core[UNTRUSTED]:.2g}, which more votes do not change and the column worth leaves out"
         )
         return (note,)
 
@@ -322,11 +326,22 @@ def _further_vote(model: EffectModel, solution: Solution, trusted: NDArray[np.bo
     return float(1 + solution.spreads.core[UNTRUSTED] ** 2 * precision) ** -2
 
 
-def _information(solution: Solution, vocabulary: Vocabulary) -> float:
+def _values_in(alone: EffectModel, model: EffectModel, values: EffectValues) -> EffectValues:
+    """The same values for a model with fewer kinds of deviations."""
+    core, block = np.zeros(alone.n_core), np.zeros((alone.n_blocks, alone.n_entries if alone.n_blocks else 0))
+    for name, where in alone.slices.items():
+        core[where] = values.block.ravel() if model.in_blocks(name) else values.core[model.slices[name]]
+    if alone.blocked is not None:
+        block = values.block
+    return values._replace(core=core, block=block)
+
+
+def _information(model: EffectModel, values: EffectValues, spreads: Spreads, vocabulary: Vocabulary) -> float:
     """What the votes say about a typical score, beyond its prior."""
     n = vocabulary.n_entries
-    variance = np.diag(centred_covariance(solution.arrow.core_inverse[:n, :n], vocabulary))
-    return max(float((1 / np.maximum(variance, 1e-300)).mean()) - solution.spreads.core["score"] ** -2, 0.0)
+    inverse = arrow_of(posterior_at(model, values, spreads)[1]).core_inverse
+    variance = np.diag(centred_covariance(inverse[:n, :n], vocabulary))
+    return max(float((1 / np.maximum(variance, 1e-300)).mean()) - spreads.core["score"] ** -2, 0.0)
 
 
 def _learned(solution: Solution) -> dict[str, float]:

@@ -97,11 +97,14 @@ class EffectTarget:
 
     def information(self, x: Floats, near: Floats) -> Arrow:
         """The information at a point, with the spreads that fit the parameters of another one."""
+        return arrow_of(posterior_at(self.model, self.values(x), self.spreads_of(near))[1])
+
+    def spreads_of(self, x: Floats) -> Spreads:
+        """The spreads that fit the parameters of a point."""
         core, own = dict(self.spreads.core), dict(self.spreads.own)
-        for name, group in self.groups(self.values(near)).items():
+        for name, group in self.groups(self.values(x)).items():
             (own if name in own else core)[name] = variance_of(name).given(group.ravel() ** 2).typical ** 0.5
-        spreads = Spreads(core, own, self.spreads.ties)
-        return arrow_of(posterior_at(self.model, self.values(x), spreads)[1])
+        return Spreads(core, own, self.spreads.ties)
 
 
 class ArrowUnits:

@@ -39,14 +39,17 @@ from crowdrank.study import Floats
 
 ROUNDS = 40
 STABLE = 0.005  # relative: spreads that change less have been found
+STABLE_BY_GRADIENTS = 0.02  # the same with quasi-Newton steps, which end a little beside the most likely parameters
 LEAST_SPREAD, MOST_SPREAD = 0.005, 20.0
 HALVINGS = 30
 FINEST = 1e-3  # standard errors: shorter steps change nothing that matters
 SHORTEST = 1e-5  # standard errors: of quasi-Newton steps, which do not converge as fast
 STEPS_IN_ROUND = 5  # quasi-Newton ones, before new spreads
-MANY_VOTES = 200_000  # of more, the search starts with a sample of this size
+LEAST_LEFT = 0.05  # of the information about any direction of the core, when annotators are eliminated
+NEAR = 0.1  # log-odds: the information hardly changes where parameters move less than this
 QUALITY_VARIANCE = InverseGamma(2.0, 2.0)  # of its log-odds
 EFFECT_VARIANCE = InverseGamma(1.0, 0.1)
+BIAS_VARIANCE = InverseGamma(0.5, 0.2)  # of annotators: their votes say little about it, so that its prior matters
 Parts = tuple[Floats, Floats, Floats]  # of the core, of the categories' deviations, of the annotators' parameters
 FIXED = ("coefficient", "mean bias", "mean ties", "mean quality")  # parameters whose spread is not learned
 
@@ -131,15 +134,40 @@ def _block_variance(inverse: Floats, mapping: Matrix, core_inverse: Floats) -> F
 
 def arrow_of(information: Information) -> Arrow:
     """Eliminate the blocks."""
-    core, m = information.core.copy(), len(information.core)
+    core, m = information.core, len(information.core)
+    parts: list[Floats] = []
     maps: list[Matrix] = []
     block, own = (_inverse(each) for each in (information.block, information.own))
     for inverse, across in ((block, information.block_core), (own, information.own_core)):
         rows = compact(across.reshape(-1, m))
         mapping = _mapping(inverse, across, rows)
-        core -= dense(rows.T @ mapping)
+        parts.append(_symmetric(dense(rows.T @ mapping)))
         maps.append(mapping)
-    return Arrow(information, _inverse((core + core.T) / 2), block, own, maps[0], maps[1])
+    with_own = _symmetric(core - parts[0])
+    left = _left(with_own, parts[1]) if block.size and own.size else with_own - parts[1]
+    return Arrow(information, _inverse(left), block, own, maps[0], maps[1])
+
+
+def _left(information: Floats, of_annotators: Floats) -> Floats:
+    """What votes say about the core when annotators are eliminated after categories.
+
+    What connects the two is left out, so that in a few directions, as the common scale of all scores, both may take
+    away the same: there annotators take away a part.
+    """
+    found = information - of_annotators
+    try:
+        np.linalg.cholesky(found - LEAST_LEFT * information)
+    except np.linalg.LinAlgError:
+        triangle = np.linalg.cholesky(information)
+        inverse = np.linalg.inv(triangle)
+        share, direction = np.linalg.eigh(_symmetric(inverse @ of_annotators @ inverse.T))
+        direction = triangle @ direction
+        found = _symmetric((direction * np.maximum(1 - share, LEAST_LEFT)) @ direction.T)
+    return found
+
+
+def _symmetric(matrix: Floats) -> Floats:
+    return np.asarray((matrix + matrix.T) / 2)
 
 
 def _inverse(matrix: Floats) -> Floats:
@@ -194,23 +222,43 @@ def _add_prior(model: EffectModel, values: EffectValues, spreads: Spreads, gradi
     return float(core @ away**2 + block @ (values.block**2).sum(axis=1) + (own * values.own**2).sum()) / 2
 
 
-def find_mode(model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int, tol: float) -> Solution:
-    """The most likely parameters for these spreads."""
+def find_mode(
+    model: EffectModel,
+    values: EffectValues,
+    spreads: Spreads,
+    max_iter: int,
+    tol: float,
+    centre: EffectValues | None = None,
+    shortest: float = SHORTEST,
+) -> Solution:
+    """The most likely parameters for these spreads; `centre` is near `values`, and its information is known."""
     if model.own:
-        return _by_gradients(model, values, spreads, max_iter)
+        return _by_gradients(model, values, spreads, max_iter, values if centre is None else centre, shortest)
     return _by_newton(model, values, spreads, max_iter, tol)
 
 
-def _by_gradients(model: EffectModel, values: EffectValues, spreads: Spreads, max_iter: int) -> Solution:
+def _by_gradients(
+    model: EffectModel,
+    values: EffectValues,
+    spreads: Spreads,
+    max_iter: int,
+    centre: EffectValues,
+    shortest: float,
+) -> Solution:
     """Quasi-Newton steps; the information is computed at their end once more."""
-    arrow = arrow_of(posterior_at(model, values, spreads)[1])
-    values, steps, converged = _descended(model, values, spreads, arrow, max_iter)
+    arrow = arrow_of(posterior_at(model, centre, spreads)[1])
+    values, steps, converged = _descended(model, values, spreads, arrow, max_iter, shortest)
     value, info = posterior_at(model, values, spreads)
     return Solution(values, spreads, arrow_of(info), Fit(steps, converged, -value))
 
 
 def _descended(
-    model: EffectModel, values: EffectValues, spreads: Spreads, arrow: Arrow, max_iter: int
+    model: EffectModel,
+    values: EffectValues,
+    spreads: Spreads,
+    arrow: Arrow,
+    max_iter: int,
+    shortest: float = SHORTEST,
 ) -> tuple[EffectValues, int, bool]:
     """Where quasi-Newton steps lead, their number, and whether no step of any length is left."""
 
@@ -223,7 +271,7 @@ def _descended(
         core, block, own, quality = values.with_numbers(gradient)
         return EffectValues(*arrow.times_inverse((core, block, own)), quality).numbers
 
-    found = descend(evaluate, values.numbers, precondition, max_iter=max_iter, tol=SHORTEST)
+    found = descend(evaluate, values.numbers, precondition, max_iter=max_iter, tol=shortest)
     return values.with_numbers(found.point.x), found.steps, found.converged
 
 
@@ -275,32 +323,41 @@ def _moved(values: EffectValues, direction: Parts, length: float) -> EffectValue
     return EffectValues(values.core + length * core, values.block + length * block, new_own, values.quality)
 
 
-def learn(model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float) -> Solution:
+def learn(
+    model: EffectModel, values: EffectValues, spreads: Spreads, *, max_iter: int, tol: float, shortest: float = SHORTEST
+) -> Solution:
     """The most likely parameters, with spreads that fit the votes: steps, then new spreads, in turns."""
-    steps = 0
-    if model.own and len(model.rows.left) > MANY_VOTES:
-        values, spreads, steps = _in_rounds(model.sample(MANY_VOTES), values, spreads)
-    values, spreads, more = _in_rounds(model, values, spreads)
-    found = find_mode(model, values, spreads, max_iter, tol)
-    return replace(found, fit=replace(found.fit, steps=steps + more + found.fit.steps))
+    values, spreads, steps, centre = _in_rounds(model, values, spreads)
+    found = find_mode(model, values, spreads, max_iter, tol, centre, shortest)
+    return replace(found, fit=replace(found.fit, steps=steps + found.fit.steps))
 
 
-def _in_rounds(model: EffectModel, values: EffectValues, spreads: Spreads) -> tuple[EffectValues, Spreads, int]:
-    """Parameters near the most likely ones, spreads that fit them, and the number of steps."""
-    steps = 0
+def _in_rounds(
+    model: EffectModel, values: EffectValues, spreads: Spreads
+) -> tuple[EffectValues, Spreads, int, EffectValues]:
+    """Parameters near the most likely ones, spreads that fit them, the number of steps, and where information is known.
+
+    Quasi-Newton steps keep the information while the parameters stay near: to compute it takes as long as many of them.
+    """
+    steps, centre, stable = 0, values, STABLE_BY_GRADIENTS if model.own else STABLE
     for _ in range(ROUNDS):
-        value, info = posterior_at(model, values, spreads)
+        value, info = posterior_at(model, centre, spreads)
         arrow = arrow_of(info)
         if model.own:
             values, taken, _ = _descended(model, values, spreads, arrow, STEPS_IN_ROUND)
+            centre = centre if _are_near(values, centre) else values
         else:
             lower, taken = _lower(model, values, spreads, arrow.step(), value), 1
-            values = values if lower is None else lower[0]
+            values = centre = values if lower is None else lower[0]
         steps += taken
         old, spreads = spreads, _updated(model, values, spreads, arrow)
-        if _change(old.core, spreads.core) < STABLE and _change(old.own, spreads.own) < STABLE:
+        if max(_change(old.core, spreads.core), _change(old.own, spreads.own)) < stable:
             break
-    return values, spreads, steps
+    return values, spreads, steps, centre
+
+
+def _are_near(one: EffectValues, other: EffectValues) -> bool:
+    return float(((one.numbers - other.numbers) ** 2).mean()) < NEAR**2
 
 
 def _change(old: Mapping[str, float], new: Mapping[str, float]) -> float:
@@ -334,5 +391,7 @@ def _fitting(old: float, name: str, values: Floats, variance: Floats) -> float:
 
 
 def variance_of(name: str) -> InverseGamma:
-    """The prior of the variance of parameters; the median of that of deviations and biases is .38²."""
+    """The prior of the variance of parameters; the median of that of deviations is .38²."""
+    if name in ("bias", "ties") or name.startswith("slope "):
+        return BIAS_VARIANCE
     return {"score": SCORE_VARIANCE, "quality": QUALITY_VARIANCE}.get(name, EFFECT_VARIANCE)
