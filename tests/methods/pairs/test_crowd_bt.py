@@ -369,38 +369,6 @@ def test_large_studies_of_weak_annotators_with_few_votes_have_the_right_scale(mo
     assert covered(consensus.low, truth, consensus.high) > 0.88
 
 
-def votes_with_ties(chance, seed, items=60, annotators=40, votes=6000):
-    """Votes of annotators with quality Beta(5, 1), who tie with the given chance of the gap; scores and votes."""
-    rng = np.random.default_rng(seed)
-    score, quality = rng.normal(0, 1.5, items), rng.beta(5, 1, annotators)
-    left, who = rng.integers(0, items, votes), rng.integers(0, annotators, votes)
-    right = (left + rng.integers(1, items, votes)) % items
-    gap = score[left] - score[right]
-    first = rng.random(votes) < 0.5 + (quality[who] - 0.5) * np.tanh(gap / 2)
-    winner = np.where(rng.random(votes) < chance(gap), "tie", np.where(first, left, right).astype(str))
-    return score - score.mean(), cr.judgments(
-        {"annotator": who.astype(str), "left": left.astype(str), "right": right.astype(str), "winner": winner}
-    )
-
-
-def threshold_ties(gap):
-    """Rao and Kupper's model with the threshold log 2."""
-    return 1 - 1 / (1 + 2 * np.exp(-gap)) - 1 / (1 + 2 * np.exp(gap))
-
-
-@pytest.mark.parametrize("chance", [threshold_ties, lambda gap: np.full(len(gap), 0.3)], ids=["threshold", "by lot"])
-@pytest.mark.parametrize("large", [50_000, 1000])
-def test_ties_of_other_models_leave_the_scale_of_scores(chance, large, monkeypatch):
-    """With Davidson's model alone scores were twice as far apart, or .7 as far, and .4 to .8 inside their intervals."""
-    monkeypatch.setattr("crowdrank.methods.pairs.votes.fit.LARGE", large)
-    truth, study = votes_with_ties(chance, seed=1)
-    consensus = CrowdBT().fit(study)
-    order = np.argsort([int(item) for item in consensus.ranking["item"]])
-    score, low, high = (consensus.ranking[name].to_numpy()[order] for name in ("score", "low", "high"))
-    assert 0.75 < (score @ truth) / (truth @ truth) < 1.35
-    assert covered(low, truth, high) > 0.65
-
-
 def test_qualities_of_good_annotators_with_few_votes_are_inside_their_intervals():
     """A crowd of two qualities, and scores a tenth too far apart, explained these votes as well: .65 were inside."""
     study = cr.simulate.pairs(items=400, annotators=900, votes=18_000, quality=(10.0, 1.0), spread=1.5, seed=1)
