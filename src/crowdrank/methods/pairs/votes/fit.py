@@ -49,8 +49,8 @@ MOST_SAMPLED_ENTRIES = 100_000  # thirty draws of more would need too much memor
 LARGE = 50_000  # votes: if there are many per item, a normal distribution comes close to the posterior
 SPARSE_NOTE = (
     "this study is too large to draw from its posterior, and its items have few votes each, or were compared with "
-    "similar ones only: scores lie too close together, and their intervals are too narrow. Ranks and their intervals are "
-    "right. For scores that are right too, rank a part of the items"
+    "similar ones only: scores lie too close together, and their intervals are too narrow. Ranks and their intervals "
+    "are right. For scores that are right too, rank a part of the items"
 )
 ROUGH = 0.02  # standard errors: how close the first search comes where a second one follows
 FINEST = 1e-6  # standard errors: quasi-Newton steps get no closer
