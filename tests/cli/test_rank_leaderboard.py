@@ -48,6 +48,18 @@ def test_style_control_with_files(run):
 
 
 @pytest.mark.usefixtures("folder")
+def test_covariates_may_be_true_or_false(run, tmp_path):
+    """In words or as 1 and 0: the same ranking."""
+    rows = "a,x,y,x,{1}\na,y,x,x,{0}\nb,x,y,y,{1}\nb,y,z,y,{0}\nc,z,x,x,{1}\n"
+    rankings = []
+    for number, words in enumerate((("0", "1"), ("False", "true"))):
+        votes, out = tmp_path / f"{number}.csv", tmp_path / f"{number}-ranking.csv"
+        votes.write_text("annotator,left,right,winner,bold\n" + rows.format(*words))
+        assert run("rank", str(votes), "--covariate", "bold", "--out", str(out)).code == 0
+        rankings.append(out.read_text())
+    assert rankings[0] == rankings[1]
+
+
 def test_style_control_with_a_table_of_items(run):
     """The same effects as with columns of the votes; items of another task have another length."""
     rng = np.random.default_rng(3)

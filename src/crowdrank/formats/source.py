@@ -94,12 +94,17 @@ class Source:
         """A column of ids as a list, without blanks around texts."""
         return [value.strip() if isinstance(value, str) else value for value in self.ids(column).to_list()]
 
-    def numbers(self, column: str, *, missing: bool = False) -> NDArray[np.float64]:
-        """A column of finite numbers; empty cells are an error, or NaN if they may be `missing`."""
-        return joined([piece._numbers(column, missing) for piece in self.pieces(column)])
+    def numbers(self, column: str, *, missing: bool = False, flags: bool = False) -> NDArray[np.float64]:
+        """A column of finite numbers; empty cells are an error, or NaN if they may be `missing`.
 
-    def _numbers(self, column: str, missing: bool) -> NDArray[np.float64]:
+        With `flags`, true is 1 and false is 0.
+        """
+        return joined([piece._numbers(column, missing, flags) for piece in self.pieces(column)])
+
+    def _numbers(self, column: str, missing: bool, flags: bool) -> NDArray[np.float64]:
         values = self.load(column)
+        if flags and values.dtype == pl.String:
+            values = values.str.replace("(?i)^ *true *$", "1").str.replace("(?i)^ *false *$", "0")
         if self.decimal_comma:
             values = as_text(values).str.replace(DECIMAL_COMMA, "$1.$2")
         numbers = _as_numbers(values)

@@ -61,7 +61,7 @@ def differences_of_features(source: Source, names: Sequence[str], vocabulary: Vo
         what = " of task ".join(repr(shorten(name)) for name in reversed(wanted[unknown[0]]))
         more = f", and for {len(unknown) - 1:,} others" * (len(unknown) > 1)
         raise JudgmentError(f"{source.name}: there is no row for item {what}{more}: add what they have")
-    values = np.stack([source.numbers(name) for name in names], axis=1)[rows]
+    values = np.stack([source.numbers(name, flags=True) for name in names], axis=1)[rows]
     return np.asarray(values[pairs.left] - values[pairs.right])
 
 
@@ -69,12 +69,12 @@ def _covariate(source: Source, text: str) -> Floats:
     """A column; the difference `a-b` of two; or `key=a-b`, which of two columns has the value of a third."""
     known = [*source.columns, *source.paths]
     if text in known:
-        return source.numbers(text)
+        return source.numbers(text, flags=True)
     key, equals, rest = text.partition("=")
     for left, right in _differences(rest if equals else text):
         if {left, right} <= set(known) and (not equals or key in known):
             if not equals:
-                return source.numbers(left) - source.numbers(right)
+                return source.numbers(left, flags=True) - source.numbers(right, flags=True)
             values, one, other = (as_text(source.load(name)).str.strip_chars() for name in (key, left, right))
             own = [(values == side).fill_null(False).to_numpy().astype(np.float64) for side in (one, other)]
             return np.asarray(own[0] - own[1])
