@@ -77,6 +77,8 @@ def dense_spread(hessian: Floats, group: Codes, *, plain_mean: bool = False) -> 
 
 
 def _inverse(matrix: Floats) -> Floats:
+    if not len(matrix):
+        return matrix
     try:
         return np.asarray(task_blocks.inverse(matrix[None])[0])
     except np.linalg.LinAlgError:  # not positive definite
