@@ -332,6 +332,19 @@ def test_large_studies_have_the_scale_of_draws(monkeypatch, settings):
     assert not approximate.notes
 
 
+def test_large_studies_are_sampled_where_no_normal_distribution_settles(monkeypatch):
+    """As with 60,000 votes by lot, whose scores were three times as far apart as draws say."""
+    study = cr.simulate.pairs(items=50, annotators=30, votes=4000, seed=0).judgments
+    sampled = CrowdBT().fit(study)
+    monkeypatch.setattr("crowdrank.methods.pairs.votes.fit.LARGE", 1000)
+    assert CrowdBT().fit(study).draws is None
+    monkeypatch.setattr("crowdrank.methods.pairs.votes.variational.MOST_ROUNDS", 0)
+    consensus = CrowdBT().fit(study)
+    assert consensus.fit.converged
+    assert consensus.draws is not None
+    assert consensus.score == pytest.approx(sampled.score, abs=0.15)
+
+
 def test_large_studies_do_not_depend_on_names_or_the_order_of_rows(monkeypatch):
     monkeypatch.setattr("crowdrank.methods.pairs.votes.fit.LARGE", 1000)
     monkeypatch.setattr("crowdrank.methods.pairs.votes.canonical.ROWS", 500)  # keys are summed in pieces

@@ -218,10 +218,13 @@ def _fit_learned_crowd(settings: VoteMethodSettings, study: VoteStudy, gold: Gol
     approximate = settings.intervals and not (few or hyper.of_gaps or (can_sample and len(study.table) <= LARGE))
     first_tol = ROUGH if approximate else tol
     found = fit_learned_crowd(model, vocabulary, start, hyper, gold=gold, max_iter=settings.max_iter, tol=first_tol)
+    draws, close, posterior = None, found, None
     if approximate:
-        found, posterior, draws = *_by_normal_posterior(settings, model, found, study), None
-    else:
+        close, posterior = _by_normal_posterior(settings, model, found, study)
+    if posterior is None or (can_sample and not close.mode.converged):  # the posterior of pure noise is not normal
         posterior, draws = _posterior(settings, model, found, study)
+    else:
+        found = close
     annotators = describe_annotators(study.judgments, study.profiles, model, found, draws, camps=gold is None)
     return Found(
         posterior,
